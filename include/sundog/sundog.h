@@ -1,0 +1,195 @@
+/* libsundog: halo exchange of irregular index maps.
+ *
+ * A *team* of ranks shares a decomposition. A *plan* says which rows each rank mirrors from which
+ * other rank, as a chain of pulses; it is built once per repartition. An *exchange* binds the
+ * caller's arrays to a plan; it runs forward (owners' rows are copied to ghosts) and reverse
+ * (ghosts' rows are added into their owners), any number of times.
+ *
+ *      rows of every field:   [ owned | ghosts of pulse 0 | ghosts of pulse 1 | ... ]
+ *                               n_owned   first_ghost(0)      first_ghost(1)
+ *
+ * The library never exits and never prints. Every call returns a status; sundog_last_error() has
+ * the text of the last failure on the calling thread (what, values, rank, what to try).
+ * "Collective" calls must be made by every rank of the team, in the same order.
+ */
+#ifndef SUNDOG_H
+#define SUNDOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status --------------------------------------------------------------------------------- */
+
+/* 0 is success, positive is "not yet", negative is failure; the name says the layer that failed. */
+typedef enum sundog_status {
+    SUNDOG_OK = 0,
+    SUNDOG_NOT_READY = 1,           /* a begun operation is still under way */
+    SUNDOG_ERR_ARGUMENT = -1,       /* the caller broke a documented rule */
+    SUNDOG_ERR_MEMORY = -2,         /* an allocation failed */
+    SUNDOG_ERR_PLAN = -3,           /* a plan is inconsistent; the text names rank, pulse and row */
+    SUNDOG_ERR_PEER_TIMEOUT = -4,   /* a peer did not arrive within the time limit */
+    SUNDOG_ERR_ABORTED = -5,        /* another rank of the team called sundog_team_abort() */
+    SUNDOG_ERR_UNSUPPORTED = -6,    /* asked for something that this build or machine lacks */
+    SUNDOG_ERR_IO = -7,             /* a file could not be read or written */
+    SUNDOG_ERR_INPUT = -8,          /* input text is wrong; the text names file and line */
+    SUNDOG_ERR_PHYSICS = -9,        /* the simulation itself failed (NaN, lost atom, constraints) */
+} sundog_status;
+
+/* Short English name of a status; static storage. */
+const char *sundog_status_name(sundog_status status);
+/* Text of the last failure on this thread; "" if there was none. Valid until the next failure. */
+const char *sundog_last_error(void);
+
+typedef int32_t sundog_idx;         /* row index within one rank */
+
+/* ---- team ----------------------------------------------------------------------------------- */
+
+typedef struct sundog_team sundog_team;
+
+/* n handles of one team, for n threads of this process: hand teams[r] to the thread that is rank r.
+ * Not collective: called once, by one thread. Each handle is destroyed by whoever holds it. */
+sundog_status sundog_team_create_threads(int n_ranks, sundog_team **teams);
+/* Accepts NULL, leaves NULL. The last handle to go frees what they share. */
+void sundog_team_destroy(sundog_team **team);
+
+int sundog_team_rank(const sundog_team *team);
+int sundog_team_size(const sundog_team *team);
+
+/* Collectives. All of them are deterministic: sums are taken in rank order, every rank gets the
+ * same bits. All return SUNDOG_ERR_ABORTED once a rank has aborted, SUNDOG_ERR_PEER_TIMEOUT when a
+ * rank does not arrive within the team's time limit. */
+sundog_status sundog_team_barrier(sundog_team *team);
+sundog_status sundog_team_sum_double(sundog_team *team, double *values, int n);
+sundog_status sundog_team_sum_int64(sundog_team *team, int64_t *values, int n);
+sundog_status sundog_team_max_double(sundog_team *team, double *values, int n);
+sundog_status sundog_team_min_double(sundog_team *team, double *values, int n);
+/* recv [n_ranks * n_bytes], block r from rank r. */
+sundog_status sundog_team_allgather(sundog_team *team, const void *send, size_t n_bytes, void *recv);
+/* Every rank's `bytes` become rank root's. */
+sundog_status sundog_team_broadcast(sundog_team *team, int root, void *bytes, size_t n_bytes);
+/* Personal messages. send is cut at send_offset [n_ranks + 1] (bytes); message r goes to rank r.
+ * First call with recv == NULL fills recv_offset [n_ranks + 1]; the second call, with the same
+ * send arguments and recv [recv_offset[n_ranks]] bytes, moves the data. Both are collective. */
+sundog_status sundog_team_alltoall_sizes(sundog_team *team, const size_t *send_offset,
+                                         size_t *recv_offset);
+sundog_status sundog_team_alltoall(sundog_team *team, const void *send, const size_t *send_offset,
+                                   void *recv, const size_t *recv_offset);
+/* Give up: every rank that is in, or later enters, a collective or an exchange of this team returns
+ * SUNDOG_ERR_ABORTED with `reason` as its text. Not collective; the first caller wins. */
+void sundog_team_abort(sundog_team *team, const char *reason);
+/* Longest wait for a peer, in seconds (default 60; <= 0 means for ever). Not collective. */
+void sundog_team_set_timeout(sundog_team *team, double seconds);
+
+/* ---- plan ----------------------------------------------------------------------------------- */
+
+typedef struct sundog_plan sundog_plan;
+
+/* One hop of the exchange. Every rank adds its own end of every pulse, in the same order; a rank
+ * with nothing to send passes n_send = 0. to_rank holds copies of my rows, from_rank sends my
+ * ghosts. Either may be this rank itself. `index` names rows below first_ghost of this pulse, i.e.
+ * owned rows and ghosts of earlier pulses, in any order, repetitions allowed. It is copied. */
+typedef struct sundog_pulse {
+    int to_rank, from_rank;
+    sundog_idx n_send;
+    const sundog_idx *index;        /* [n_send] */
+    double shift[3];                /* added to fields with `shifted` set, by the sender */
+} sundog_pulse;
+
+/* n_owned rows on this rank. Collective. */
+sundog_status sundog_plan_create(sundog_team *team, sundog_idx n_owned, sundog_plan **out);
+/* Accepts NULL, leaves NULL. Collective (exchanges of the plan must be destroyed first). */
+void sundog_plan_destroy(sundog_plan **plan);
+/* Throw away all pulses and begin again with another n_owned, keeping memory. Collective. */
+sundog_status sundog_plan_reset(sundog_plan *plan, sundog_idx n_owned);
+/* Append a pulse. Collective. *first_ghost and *n_ghost: where this pulse's rows land here. */
+sundog_status sundog_plan_add_pulse(sundog_plan *plan, const sundog_pulse *pulse,
+                                    sundog_idx *first_ghost, sundog_idx *n_ghost);
+
+/* ---- fields --------------------------------------------------------------------------------- */
+
+typedef enum sundog_type {
+    SUNDOG_INT8, SUNDOG_INT32, SUNDOG_INT64, SUNDOG_FLOAT32, SUNDOG_FLOAT64
+} sundog_type;
+
+/* An array of rows: rows[n_rows][width] of `type`. */
+typedef struct sundog_field {
+    void *rows;
+    sundog_type type;
+    int width;                      /* components a row */
+    bool shifted;                   /* forward adds the pulse's shift to components 0..2 (floats) */
+} sundog_field;
+
+/* Run pulse `pulse` (the one just added, or an earlier one) of an uncommitted plan forward, now and
+ * simply: for building the next pulse from the ghosts of this one. Collective. */
+sundog_status sundog_plan_fetch(sundog_plan *plan, int pulse, const sundog_field *fields,
+                                int n_fields);
+
+/* Check the plan (sizes agree on both ends, indices in range; first fault is reported by rank,
+ * pulse and row), work out the direct routes, freeze. Collective. */
+sundog_status sundog_plan_commit(sundog_plan *plan);
+
+int sundog_plan_n_pulses(const sundog_plan *plan);
+sundog_idx sundog_plan_n_owned(const sundog_plan *plan);
+sundog_idx sundog_plan_n_rows(const sundog_plan *plan);      /* owned and ghosts */
+/* Owner of every row of a committed plan: rank[n_rows], row[n_rows]. */
+sundog_status sundog_plan_owners(const sundog_plan *plan, int *rank, sundog_idx *row);
+
+/* ---- exchange ------------------------------------------------------------------------------- */
+
+typedef struct sundog_exchange sundog_exchange;
+
+typedef enum sundog_route {
+    SUNDOG_ROUTE_STAGED,            /* pulse by pulse, ghosts are forwarded */
+    SUNDOG_ROUTE_DIRECT             /* one hop from the owner to every copy */
+} sundog_route;
+
+typedef struct sundog_exchange_options {
+    size_t struct_size;             /* sizeof(sundog_exchange_options), for later versions */
+    const char *rung;               /* "reference", "pulse", "fused", "direct"; NULL = best */
+    sundog_route route;
+    bool deterministic;             /* reverse adds in a fixed order (bitwise repeatable) */
+    bool lockstep;                  /* caller promises forward, reverse, forward, reverse ...; saves
+                                       the credit. Debug builds check the promise. */
+} sundog_exchange_options;
+
+/* Bind arrays [n_rows] to a committed plan. Forward copies into ghosts of all fields in one
+ * message; reverse adds ghosts of all (float) fields into their owners. The arrays stay in place
+ * until the exchange is destroyed or bound anew. Collective. */
+sundog_status sundog_exchange_create(sundog_plan *plan, const sundog_field *fields, int n_fields,
+                                     const sundog_exchange_options *options, sundog_exchange **out);
+/* Accepts NULL, leaves NULL. Collective. */
+void sundog_exchange_destroy(sundog_exchange **exchange);
+/* After the plan was reset and committed again, or arrays moved. Collective; keeps memory. */
+sundog_status sundog_exchange_rebind(sundog_exchange *exchange, const sundog_field *fields,
+                                     int n_fields);
+
+/* Forward. Between begin and end: owned rows are not written, ghost rows neither read nor written
+ * by the caller. Ghosts may be overwritten by the next forward_begin of this rank and not before:
+ * the exchange keeps track of "consumed" by itself. */
+sundog_status sundog_forward_begin(sundog_exchange *exchange);
+sundog_status sundog_forward_end(sundog_exchange *exchange);
+/* Reverse. Between begin and end: no row is read or written by the caller. Afterwards owned rows
+ * hold the sums; ghost rows are undefined. */
+sundog_status sundog_reverse_begin(sundog_exchange *exchange);
+sundog_status sundog_reverse_end(sundog_exchange *exchange);
+
+/* What serves this exchange: "threads/fused staged deterministic". Valid as long as the exchange. */
+const char *sundog_exchange_describe(const sundog_exchange *exchange);
+/* The rungs that this build and machine can run, best first; *n of them; static storage. */
+const char *const *sundog_exchange_rungs(int *n);
+/* Size of the last forward here, for reports: rows and bytes sent to others, messages. */
+typedef struct sundog_exchange_volume {
+    int64_t n_rows, n_bytes, n_messages;
+} sundog_exchange_volume;
+sundog_status sundog_exchange_volume_of(const sundog_exchange *exchange,
+                                        sundog_exchange_volume *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

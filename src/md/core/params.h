@@ -1,0 +1,45 @@
+/* Run parameters: the .mdp file, typed. Names are those of the mdp keys. */
+#ifndef MD_PARAMS_H
+#define MD_PARAMS_H
+#include "base/status.h"
+
+typedef enum md_coulomb { MD_COULOMB_CUTOFF, MD_COULOMB_REACTION_FIELD } md_coulomb;
+typedef enum md_vdw_modifier { MD_VDW_NONE, MD_VDW_POTENTIAL_SHIFT } md_vdw_modifier;
+typedef enum md_constraints {
+    MD_CONSTRAINTS_NONE, MD_CONSTRAINTS_H_BONDS, MD_CONSTRAINTS_ALL_BONDS
+} md_constraints;
+typedef enum md_tcoupl { MD_TCOUPL_NO, MD_TCOUPL_V_RESCALE } md_tcoupl;
+typedef enum md_comm_mode { MD_COMM_NONE, MD_COMM_LINEAR } md_comm_mode;
+
+typedef struct md_params {
+    char title[256];
+    char define[1024];              /* as given: "-DFLEXIBLE -DPOSRES" */
+    double dt;                      /* ps */
+    int64_t nsteps;                 /* -1: no end */
+    int64_t init_step;
+    double tinit;                   /* ps */
+    md_comm_mode comm_mode;
+    int nstcomm;
+    int nstlog, nstcalcenergy, nstenergy;
+    int nstxout, nstvout, nstfout, nstxout_compressed;      /* 0: never */
+    double compressed_x_precision;
+    int nstlist;
+    double verlet_buffer_tolerance; /* kJ/mol/ps per atom; -1: rlist as given */
+    double rlist;                   /* nm */
+    md_coulomb coulombtype;
+    md_vdw_modifier coulomb_modifier;   /* for plain cut-off: potential shift or none */
+    double rcoulomb, epsilon_r, epsilon_rf;     /* epsilon_rf 0: infinite */
+    md_vdw_modifier vdw_modifier;
+    double rvdw;
+    md_tcoupl tcoupl;
+    int nsttcouple;                 /* -1: default */
+    double tau_t, ref_t;            /* one group: System */
+    md_constraints constraints;
+    bool continuation;
+    int lincs_order, lincs_iter;
+    double lincs_warnangle;         /* degrees */
+    int64_t ld_seed;                /* -1: pick one and say which */
+} md_params;
+
+void md_params_default(md_params *params);
+#endif

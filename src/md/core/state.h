@@ -1,0 +1,25 @@
+/* State of the whole system, in global atom order. Only where everything is in one place: start,
+ * output, checkpoint. Domains hold md_rows. */
+#ifndef MD_STATE_H
+#define MD_STATE_H
+#include "md/core/box.h"
+
+typedef struct md_state {
+    int64_t n_atoms;
+    md_box box;
+    double (*x)[3];                 /* nm */
+    double (*v)[3];                 /* nm/ps, half a step earlier than x (leap-frog) */
+    bool has_velocities;
+    int64_t step;
+    double time;                    /* ps */
+    double thermostat_work;         /* kJ/mol put in by the thermostat so far; conserved = total - this */
+} md_state;
+
+void md_state_create(int64_t n_atoms, md_state *state);
+void md_state_destroy(md_state *state);     /* frees arrays, zeroes */
+/* Multiply the box: copies[k] along box vector k. Atoms are ordered as md_topology_replicate
+ * orders molecules: every block's molecules copy by copy, x fastest. */
+struct md_topology;
+sundog_status md_state_replicate(md_state *state, const struct md_topology *before,
+                                 const int copies[3]);
+#endif

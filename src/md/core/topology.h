@@ -1,0 +1,131 @@
+/* Topology: what the molecules are made of. Read-only after set-up, shared by all threads.
+ *
+ * Memory does not grow with the number of molecules: each kind of molecule is stored once, and the
+ * system is a list of blocks (kind, count). Global atom numbers are 0-based, in file order:
+ *
+ *      block 0: mol 0 atoms, mol 1 atoms, ... | block 1: ...
+ */
+#ifndef MD_TOPOLOGY_H
+#define MD_TOPOLOGY_H
+#include "base/status.h"
+
+/* Kinds of interaction between named atoms. Parameters p[] of each (GROMACS manual, chapter
+ * "Interaction function and force fields"); angles are stored in radians. */
+typedef enum md_kind {
+    MD_BOND,            /* bonds 1:      1/2 k (r - b0)^2                          p = b0, k         */
+    MD_BOND_G96,        /* bonds 2:      1/4 k (r^2 - b0^2)^2                      p = b0, k         */
+    MD_ANGLE,           /* angles 1:     1/2 k (t - t0)^2                          p = t0, k         */
+    MD_UREY_BRADLEY,    /* angles 5:     angle + 1/2 kUB (r13 - rUB)^2             p = t0, k, rUB, kUB */
+    MD_DIH_PROPER,      /* dihedrals 1,9: k (1 + cos(n phi - phi0))                p = phi0, k, n    */
+    MD_DIH_RB,          /* dihedrals 3:  sum C_n cos^n(phi - 180 deg)              p = C0..C5        */
+    MD_DIH_FOURIER,     /* dihedrals 5:  1/2 (F1 (1 + cos phi) + ...), stored as RB p = C0..C5       */
+    MD_DIH_IMPROPER,    /* dihedrals 2:  1/2 k (xi - xi0)^2                        p = xi0, k        */
+    MD_DIH_PER_IMPROPER,/* dihedrals 4:  as MD_DIH_PROPER, reported apart          p = phi0, k, n    */
+    MD_PAIR14,          /* pairs 1:      LJ and Coulomb, fudged, no cut-off        p = c6, c12 (4 eps sigma^6, ...); charges from the atoms times fudge_qq */
+    MD_POSRES,          /* position restraint                                      p = kx, ky, kz    */
+    MD_CONSTRAINT,      /* distance constraint for LINCS                           p = length        */
+    MD_SETTLE,          /* rigid water, atoms O H H                                p = dOH, dHH      */
+    MD_N_KINDS
+} md_kind;
+
+enum { MD_MAX_PARAM = 6, MD_MAX_KIND_ATOMS = 4 };
+/* Atoms in one interaction: bond 2, angle 3, dihedral 4, posres 1, constraint 2, settle 3. */
+int md_kind_n_atoms(md_kind kind);
+/* Name of the energy term as GROMACS prints it ("Bond", "Proper Dih.", ...). */
+const char *md_kind_name(md_kind kind);
+
+typedef struct md_param {
+    double p[MD_MAX_PARAM];
+} md_param;
+
+/* n interactions of one kind: atoms [n][md_kind_n_atoms], param [n] into topology->param. */
+typedef struct md_interactions {
+    int n;
+    size_t capacity_atoms, capacity_param;
+    int *atoms;
+    int *param;
+} md_interactions;
+void md_interactions_add(md_interactions *list, md_kind kind, const int *atoms, int param);
+
+typedef struct md_atom {
+    int type;                   /* into topology->atomtype */
+    int residue;                /* into moltype->residue */
+    double charge, mass;        /* e, u */
+    char name[16];
+} md_atom;
+
+typedef struct md_residue {
+    int number;
+    char name[16];
+} md_residue;
+
+typedef struct md_moltype {
+    char *name;
+    int n_atoms, n_residues;
+    md_atom *atom;
+    md_residue *residue;
+    md_interactions list[MD_N_KINDS];   /* atoms are 0-based within the molecule */
+    int *exclusion_start;               /* [n_atoms + 1] */
+    int *exclusion;                     /* atoms excluded from pair interactions with atom i,
+                                           sorted, symmetric, i itself not among them */
+    /* Constraint groups: connected by constraints or settles; kept on one domain. Every atom is in
+     * exactly one group (of one atom, if unconstrained). Filled by md_topology_finish. */
+    int n_groups;
+    int *group_of_atom;                 /* [n_atoms] */
+    int *group_start;                   /* [n_groups + 1], into group_atom */
+    int *group_atom;                    /* [n_atoms], first atom of a group is its reference atom */
+    double group_radius;                /* nm, largest possible distance of any atom to its
+                                           reference atom (sum of constraint lengths on the way) */
+} md_moltype;
+
+typedef struct md_molblock {
+    int moltype, count;
+    int64_t first_atom;                 /* global number of its first atom */
+    int64_t first_molecule;
+    int first_residue;                  /* running residue number, as gmx renumbers (0-based) */
+} md_molblock;
+
+typedef struct md_atomtype {
+    char name[32];
+    char bonded_name[32];
+    int atomic_number;                  /* 0 when not given */
+    double mass, charge;                /* defaults; 0 when not given */
+    char particle;                      /* 'A', 'V', ... */
+    double lj[2];                       /* as in the file: (c6, c12) for rule 1, (sigma, eps) else */
+} md_atomtype;
+
+typedef struct md_topology {
+    char *title;                        /* [ system ] */
+    int comb_rule;                      /* 1, 2, 3 */
+    double fudge_lj, fudge_qq;
+    int n_atomtypes;
+    md_atomtype *atomtype;
+    double *c6, *c12;                   /* [n_atomtypes][n_atomtypes], kJ/mol nm^6, nm^12; V = c12/r^12 - c6/r^6 */
+    int n_params;
+    size_t param_capacity;
+    md_param *param;
+    int n_moltypes;
+    md_moltype *moltype;
+    int n_molblocks;
+    md_molblock *molblock;
+    int64_t n_atoms, n_molecules;
+} md_topology;
+
+/* Number blocks, work out constraint groups and radii. Called once by the reader, at the end, and
+ * again after md_topology_replicate. */
+sundog_status md_topology_finish(md_topology *topology);
+void md_topology_destroy(md_topology **topology);
+/* Multiply every block's count by `copies` (molecules stay grouped by kind). */
+sundog_status md_topology_replicate(md_topology *topology, int copies);
+
+/* Where a global atom is. */
+typedef struct md_atom_place {
+    int block, moltype, atom;           /* atom within the molecule */
+    int64_t molecule;                   /* within the block */
+    int64_t first_atom;                 /* global number of the molecule's first atom */
+} md_atom_place;
+void md_topology_find(const md_topology *topology, int64_t global_atom, md_atom_place *out);
+
+/* Interactions of one kind in the whole system. */
+int64_t md_topology_count(const md_topology *topology, md_kind kind);
+#endif

@@ -1,0 +1,17 @@
+/* .top / .itp: preprocess and parse into a topology. */
+#ifndef MD_TOP_H
+#define MD_TOP_H
+#include "md/core/params.h"
+#include "md/core/topology.h"
+
+typedef struct md_top_options {
+    const char *define;             /* mdp `define`: "-DPOSRES -DFLEXIBLE"; may be NULL */
+    const char *const *include_dir; /* [n_include_dirs]; searched after the including file's folder */
+    int n_include_dirs;
+    md_constraints constraints;     /* h-bonds, all-bonds: bonds become constraints, as grompp does */
+} md_top_options;
+
+/* Errors name file, line and the chain of includes, the directive and what is supported. The
+ * result is finished (md_topology_finish). */
+sundog_status md_top_read(const char *path, const md_top_options *options, md_topology **out);
+#endif

@@ -1,0 +1,33 @@
+/* SETTLE and LINCS over the constraints that a domain owns (groups are whole, so nothing is
+ * communicated). Positions and velocities are double. */
+#ifndef MD_CONSTRAINTS_H
+#define MD_CONSTRAINTS_H
+#include "md/core/rows.h"
+
+typedef struct md_constrain_options {
+    int lincs_order, lincs_iter;
+    double lincs_warnangle;         /* degrees: bonds that turn more in a step are reported */
+} md_constrain_options;
+
+typedef struct md_constrain md_constrain;
+
+sundog_status md_constrain_create(const md_topology *topology,
+                                  const md_constrain_options *options, md_constrain **out);
+void md_constrain_destroy(md_constrain **constrain);
+/* Rows have changed. */
+void md_constrain_rebuild(md_constrain *constrain, const md_rows *rows);
+/* Move x_new [n_owned] so that constraints hold, along their directions in x_old.
+ *   v       [n_owned] += (x_constrained - x_new) / dt; may be NULL
+ *   virial  += -1/2 sum r (outer) G of the constraint forces, kJ/mol; may be NULL
+ * SUNDOG_ERR_PHYSICS (atoms by global number, angle) when a constraint turned beyond the warn angle
+ * to where LINCS cannot be trusted, or a result is not finite. */
+sundog_status md_constrain_positions(md_constrain *constrain, const md_rows *rows,
+                                     const double (*x_old)[3], double (*x_new)[3],
+                                     double (*v)[3], double dt, double virial[3][3]);
+/* Remove from v what would change the constrained distances at x. */
+sundog_status md_constrain_velocities(md_constrain *constrain, const md_rows *rows,
+                                      const double (*x)[3], double (*v)[3]);
+/* Largest and rms relative deviation of the constrained distances of this domain at x. */
+void md_constrain_deviation(const md_constrain *constrain, const md_rows *rows,
+                            const double (*x)[3], double *max, double *sum_square, int64_t *n);
+#endif

@@ -1,0 +1,11 @@
+/* Stochastic velocity rescaling (Bussi, Donadio, Parrinello, J. Chem. Phys. 126, 014101, 2007). */
+#ifndef MD_THERMOSTAT_H
+#define MD_THERMOSTAT_H
+#include <stdint.h>
+
+/* New kinetic energy (kJ/mol) of n_dof degrees of freedom now at `ekin`, aimed at ekin_ref, after
+ * dt ps with time constant tau. Random numbers depend on (seed, step) alone (counter based), so a
+ * restart and any grid draw the same. */
+double md_vrescale_ekin(double ekin, double ekin_ref, double n_dof, double dt, double tau,
+                        int64_t seed, int64_t step);
+#endif

@@ -1,0 +1,9 @@
+/* confout.gro: positions with 3 decimals (velocities 4), written to a temporary name and renamed. */
+#ifndef MD_CONF_H
+#define MD_CONF_H
+#include "md/core/state.h"
+#include "md/core/topology.h"
+/* Molecules are written whole (each atom at the image nearest to its bonded predecessor). */
+sundog_status md_conf_write(const char *path, const char *title, const md_topology *topology,
+                            const md_state *state);
+#endif

@@ -11,11 +11,14 @@ typedef struct md_constrain_options {
 
 typedef struct md_constrain md_constrain;
 
+/* SUNDOG_ERR_INPUT for constraints that cannot be: lengths or masses not positive, a rigid water
+ * with two different hydrogens or a triangle that does not close. */
 sundog_status md_constrain_create(const md_topology *topology,
                                   const md_constrain_options *options, md_constrain **out);
 void md_constrain_destroy(md_constrain **constrain);
-/* Rows have changed. */
-void md_constrain_rebuild(md_constrain *constrain, const md_rows *rows);
+/* Rows have changed. SUNDOG_ERR_PHYSICS when a constraint reaches from an owned row to a ghost (its
+ * group was torn apart). */
+sundog_status md_constrain_rebuild(md_constrain *constrain, const md_rows *rows);
 /* Move x_new [n_owned] so that constraints hold, along their directions in x_old.
  *   v       [n_owned] += (x_constrained - x_new) / dt; may be NULL
  *   virial  += -1/2 sum r (outer) G of the constraint forces, kJ/mol; may be NULL

@@ -82,7 +82,8 @@ typedef struct md_molblock {
     int moltype, count;
     int64_t first_atom;                 /* global number of its first atom */
     int64_t first_molecule;
-    int first_residue;                  /* running residue number, as gmx renumbers (0-based) */
+    int first_residue;                  /* residues of molecules with one residue are numbered on
+                                           through the system, as gmx does; this many come before */
 } md_molblock;
 
 typedef struct md_atomtype {
@@ -111,8 +112,8 @@ typedef struct md_topology {
     int64_t n_atoms, n_molecules;
 } md_topology;
 
-/* Number blocks, work out constraint groups and radii. Called once by the reader, at the end, and
- * again after md_topology_replicate. */
+/* Check, number blocks, work out constraint groups and radii. Called once by the reader, at the
+ * end; md_topology_replicate calls it again itself. May be repeated. */
 sundog_status md_topology_finish(md_topology *topology);
 void md_topology_destroy(md_topology **topology);
 /* Multiply every block's count by `copies` (molecules stay grouped by kind). */
@@ -126,6 +127,14 @@ typedef struct md_atom_place {
 } md_atom_place;
 void md_topology_find(const md_topology *topology, int64_t global_atom, md_atom_place *out);
 
+/* Residue number that gmx would print (1-based, not wrapped): running for molecules of one
+ * residue, the molecule's own numbers for those of several and for a system of one molecule. */
+int md_topology_residue_number(const md_topology *topology, const md_atom_place *place);
+
 /* Interactions of one kind in the whole system. */
 int64_t md_topology_count(const md_topology *topology, md_kind kind);
+/* Sum of all charges, e. An integer within 1e-4 for a sound topology. */
+double md_topology_total_charge(const md_topology *topology);
+/* Largest group_radius of all molecules that are present, nm. */
+double md_topology_group_radius(const md_topology *topology);
 #endif

@@ -1,0 +1,9 @@
+/* Constraint groups of a molecule: what must live on one domain. Part of md_topology_finish. */
+#ifndef MD_GROUPS_H
+#define MD_GROUPS_H
+#include "md/core/topology.h"
+
+/* Fill n_groups, group_* and group_radius of `moltype`, replacing what is there. Refuses atoms that
+ * are in two settles, or in a settle and a constraint. */
+sundog_status md_moltype_find_groups(const md_topology *topology, md_moltype *moltype);
+#endif

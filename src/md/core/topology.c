@@ -1,0 +1,239 @@
+#include "md/core/topology.h"
+
+#include "base/alloc.h"
+#include "md/core/groups.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const struct {
+    int n_atoms;
+    const char *name;
+} kinds[MD_N_KINDS] = {
+    [MD_BOND] = {2, "Bond"},
+    [MD_BOND_G96] = {2, "G96Bond"},
+    [MD_ANGLE] = {3, "Angle"},
+    [MD_UREY_BRADLEY] = {3, "U-B"},
+    [MD_DIH_PROPER] = {4, "Proper Dih."},
+    [MD_DIH_RB] = {4, "Ryckaert-Bell."},
+    [MD_DIH_FOURIER] = {4, "Fourier Dih."},
+    [MD_DIH_IMPROPER] = {4, "Improper Dih."},
+    [MD_DIH_PER_IMPROPER] = {4, "Per. Imp. Dih."},
+    [MD_PAIR14] = {2, "LJ-14"},
+    [MD_POSRES] = {1, "Position Rest."},
+    [MD_CONSTRAINT] = {2, "Constraint"},
+    [MD_SETTLE] = {3, "Settle"},
+};
+
+int md_kind_n_atoms(md_kind kind)
+{
+    return kinds[kind].n_atoms;
+}
+
+const char *md_kind_name(md_kind kind)
+{
+    return kinds[kind].name;
+}
+
+void md_interactions_add(md_interactions *list, md_kind kind, const int *atoms, int param)
+{
+    size_t n_atoms = (size_t)md_kind_n_atoms(kind), n = (size_t)list->n;
+    BASE_RESERVE(list->atoms, list->capacity_atoms, (n + 1) * n_atoms);
+    BASE_RESERVE(list->param, list->capacity_param, n + 1);
+    memcpy(list->atoms + n * n_atoms, atoms, n_atoms * sizeof *atoms);
+    list->param[n] = param;
+    list->n++;
+}
+
+/* ---- numbering ------------------------------------------------------------------------------ */
+
+/* GROMACS numbers residues on through the system for molecules of one residue, beginning behind
+ * the largest number of the others; a system of one molecule keeps its numbers. */
+static bool residues_are_renumbered(const md_topology *topology, const md_moltype *moltype)
+{
+    return moltype->n_residues <= 1 && topology->n_molecules > 1;
+}
+
+static sundog_status number_blocks(md_topology *topology)
+{
+    int64_t n_atoms = 0, n_molecules = 0, n_residues = 0;
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        md_molblock *block = &topology->molblock[b];
+        if (block->moltype < 0 || block->moltype >= topology->n_moltypes || block->count < 0)
+            return base_fail(SUNDOG_ERR_ARGUMENT, "block %d of the topology: moltype %d, count %d",
+                             b, block->moltype, block->count);
+        block->first_atom = n_atoms;
+        block->first_molecule = n_molecules;
+        n_atoms += (int64_t)block->count * topology->moltype[block->moltype].n_atoms;
+        n_molecules += block->count;
+    }
+    topology->n_atoms = n_atoms;
+    topology->n_molecules = n_molecules;
+
+    for (int m = 0; m < topology->n_moltypes; m++) {
+        const md_moltype *moltype = &topology->moltype[m];
+        if (residues_are_renumbered(topology, moltype)) continue;
+        for (int r = 0; r < moltype->n_residues; r++) {
+            if (moltype->residue[r].number > n_residues) n_residues = moltype->residue[r].number;
+        }
+    }
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        md_molblock *block = &topology->molblock[b];
+        const md_moltype *moltype = &topology->moltype[block->moltype];
+        block->first_residue = (int)n_residues;
+        if (residues_are_renumbered(topology, moltype))
+            n_residues += (int64_t)block->count * moltype->n_residues;
+        if (n_residues > INT_MAX)
+            return base_fail(SUNDOG_ERR_UNSUPPORTED, "more than %d residues", INT_MAX);
+    }
+    return SUNDOG_OK;
+}
+
+int md_topology_residue_number(const md_topology *topology, const md_atom_place *place)
+{
+    const md_moltype *moltype = &topology->moltype[place->moltype];
+    int residue = moltype->atom[place->atom].residue;
+    if (!residues_are_renumbered(topology, moltype)) return moltype->residue[residue].number;
+    return topology->molblock[place->block].first_residue +
+           (int)place->molecule * moltype->n_residues + residue + 1;
+}
+
+void md_topology_find(const md_topology *topology, int64_t global_atom, md_atom_place *out)
+{
+    int lo = 0, hi = topology->n_molblocks;
+    while (hi - lo > 1) {               /* the last block that begins at or before the atom; */
+        int mid = lo + (hi - lo) / 2;   /* empty blocks begin where the next one does */
+        if (topology->molblock[mid].first_atom <= global_atom)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    const md_molblock *block = &topology->molblock[lo];
+    int n_atoms = topology->moltype[block->moltype].n_atoms;
+    int64_t within = global_atom - block->first_atom;
+    out->block = lo;
+    out->moltype = block->moltype;
+    out->molecule = within / n_atoms;
+    out->atom = (int)(within % n_atoms);
+    out->first_atom = global_atom - out->atom;
+}
+
+int64_t md_topology_count(const md_topology *topology, md_kind kind)
+{
+    int64_t n = 0;
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        const md_molblock *block = &topology->molblock[b];
+        n += (int64_t)block->count * topology->moltype[block->moltype].list[kind].n;
+    }
+    return n;
+}
+
+double md_topology_total_charge(const md_topology *topology)
+{
+    double total = 0.0;
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        const md_molblock *block = &topology->molblock[b];
+        const md_moltype *moltype = &topology->moltype[block->moltype];
+        double charge = 0.0;
+        for (int i = 0; i < moltype->n_atoms; i++) charge += moltype->atom[i].charge;
+        total += charge * block->count;
+    }
+    return total;
+}
+
+double md_topology_group_radius(const md_topology *topology)
+{
+    double radius = 0.0;
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        const md_molblock *block = &topology->molblock[b];
+        const md_moltype *moltype = &topology->moltype[block->moltype];
+        if (block->count > 0 && moltype->group_radius > radius) radius = moltype->group_radius;
+    }
+    return radius;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static sundog_status check_atoms(const md_topology *topology, const md_moltype *moltype)
+{
+    for (int i = 0; i < moltype->n_atoms; i++) {
+        const md_atom *atom = &moltype->atom[i];
+        if (atom->type < 0 || atom->type >= topology->n_atomtypes || atom->residue < 0 ||
+            atom->residue >= moltype->n_residues)
+            return base_fail(SUNDOG_ERR_ARGUMENT, "molecule %s, atom %d: type %d, residue %d",
+                             moltype->name, i + 1, atom->type, atom->residue);
+    }
+    for (int kind = 0; kind < MD_N_KINDS; kind++) {
+        const md_interactions *list = &moltype->list[kind];
+        int n_atoms = md_kind_n_atoms((md_kind)kind);
+        for (int n = 0; n < list->n; n++) {
+            if (list->param[n] < 0 || list->param[n] >= topology->n_params)
+                return base_fail(SUNDOG_ERR_ARGUMENT, "molecule %s, %s %d: no such parameters",
+                                 moltype->name, md_kind_name((md_kind)kind), n);
+            for (int k = 0; k < n_atoms; k++) {
+                int atom = list->atoms[n * n_atoms + k];
+                if (atom < 0 || atom >= moltype->n_atoms)
+                    return base_fail(SUNDOG_ERR_ARGUMENT, "molecule %s, %s %d: no atom %d",
+                                     moltype->name, md_kind_name((md_kind)kind), n, atom + 1);
+            }
+        }
+    }
+    return SUNDOG_OK;
+}
+
+sundog_status md_topology_finish(md_topology *topology)
+{
+    BASE_TRY(number_blocks(topology));
+    for (int m = 0; m < topology->n_moltypes; m++) {
+        md_moltype *moltype = &topology->moltype[m];
+        BASE_TRY(check_atoms(topology, moltype));
+        BASE_TRY(md_moltype_find_groups(topology, moltype));
+    }
+    return SUNDOG_OK;
+}
+
+static void moltype_clear(md_moltype *moltype)
+{
+    base_free(moltype->name);
+    base_free(moltype->atom);
+    base_free(moltype->residue);
+    for (int kind = 0; kind < MD_N_KINDS; kind++) {
+        base_free(moltype->list[kind].atoms);
+        base_free(moltype->list[kind].param);
+    }
+    base_free(moltype->exclusion_start);
+    base_free(moltype->exclusion);
+    base_free(moltype->group_of_atom);
+    base_free(moltype->group_start);
+    base_free(moltype->group_atom);
+}
+
+void md_topology_destroy(md_topology **topology)
+{
+    md_topology *t = *topology;
+    if (!t) return;
+    for (int m = 0; m < t->n_moltypes; m++) moltype_clear(&t->moltype[m]);
+    base_free(t->moltype);
+    base_free(t->molblock);
+    base_free(t->atomtype);
+    base_free(t->c6);
+    base_free(t->c12);
+    base_free(t->param);
+    base_free(t->title);
+    base_free(t);
+    *topology = NULL;
+}
+
+sundog_status md_topology_replicate(md_topology *topology, int copies)
+{
+    if (copies < 1)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "cannot replicate a topology %d times", copies);
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        if (topology->molblock[b].count > INT_MAX / copies)
+            return base_fail(SUNDOG_ERR_ARGUMENT, "%d copies of %d %s are more than %d molecules",
+                             copies, topology->molblock[b].count,
+                             topology->moltype[topology->molblock[b].moltype].name, INT_MAX);
+    }
+    for (int b = 0; b < topology->n_molblocks; b++) topology->molblock[b].count *= copies;
+    return md_topology_finish(topology);
+}

@@ -21,6 +21,9 @@ sundog_status md_nonbonded_create(const md_topology *topology, const md_params *
                                   const char *kernel, md_nonbonded **out, int *j_cluster);
 void md_nonbonded_destroy(md_nonbonded **nonbonded);
 const char *md_nonbonded_kernel(const md_nonbonded *nonbonded);
+/* [atom types]: whether a type has Lennard-Jones with any other. For md_pairs_options: rows that
+ * have come first in their cluster, which saves the kernels half of that work in water. */
+const bool *md_nonbonded_type_has_lj(const md_nonbonded *nonbonded);
 /* Kernels compiled in, best first, and whether this processor runs them. */
 const char *const *md_nonbonded_kernels(int *n);
 bool md_nonbonded_kernel_runs(const char *kernel);
@@ -29,9 +32,11 @@ typedef struct md_pair_energy {
     double lj, coulomb;             /* kJ/mol, of this part; the self term is in MD_PART_LOCAL */
 } md_pair_energy;
 
-/* Forces of one part, ADDED to f [n_rows][3] (zeroed by the caller). x is rows->x.
- * energy: NULL when not wanted. The virial is -1/2 sum over rows of x (outer) f of what this call
- * added, so the caller can take it from f (ghosts are in place). */
+/* Forces of one part, ADDED to f [n_rows][3] (zeroed by the caller). x is rows->x; MD_PART_LOCAL
+ * reads owned rows only and comes first, MD_PART_BORDER reads owned and ghost rows.
+ * energy: NULL when not wanted; in scheme shell MD_PART_BORDER reports half of its pairs' energy.
+ * The virial is -1/2 sum over rows of x (outer) f of what this call added, so the caller can take
+ * it from f (ghosts are in place); in scheme shell half of that for MD_PART_BORDER. */
 void md_nonbonded_force(const md_nonbonded *nonbonded, md_pairs *pairs, const md_rows *rows,
                         md_part part, float (*f)[3], md_pair_energy *energy);
 #endif

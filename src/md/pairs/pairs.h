@@ -7,15 +7,19 @@
  */
 #ifndef MD_PAIRS_H
 #define MD_PAIRS_H
+#include <stdbool.h>
+#include <stdint.h>
 #include "md/core/rows.h"
 
 typedef enum md_part { MD_PART_LOCAL, MD_PART_BORDER, MD_N_PARTS } md_part;
 
-/* Shape of a list: i-clusters of 4 rows, j-clusters of 4 or 8 (what the SIMD kernel wants). */
+/* Clusters are of 4 rows. j_cluster is how many j rows the kernel takes into one vector: 4, 8 or 16,
+ * in groups of 4 from anywhere, so a wider vector does not make the tiles of the list coarser. */
 typedef struct md_pairs_options {
-    int j_cluster;                  /* 4 or 8 */
+    int j_cluster;                  /* as md_nonbonded_create says */
     double rlist;                   /* nm, list radius at a rebuild */
     double rprune;                  /* nm, inner radius for md_pairs_prune; 0 or >= rlist: no pruning */
+    const bool *type_has_lj;        /* md_nonbonded_type_has_lj; not copied. NULL: as if all had */
 } md_pairs_options;
 
 typedef struct md_pairs md_pairs;
@@ -24,9 +28,10 @@ void md_pairs_create(const md_pairs_options *options, md_pairs **out);
 void md_pairs_destroy(md_pairs **pairs);
 /* Rows have changed: grid, clusters, lists of both parts. */
 sundog_status md_pairs_rebuild(md_pairs *pairs, const md_rows *rows);
-/* Make the working lists of one part from the current x with the inner radius. */
+/* Make the working lists of one part from the current x with the inner radius. Does nothing without
+ * an inner radius. A rebuild has done it already for its own x. */
 void md_pairs_prune(md_pairs *pairs, const md_rows *rows, md_part part);
-/* For reports: cluster pairs and pairs within the lists of both parts. */
+/* For reports, over both parts: clusters, cluster pairs of the outer and of the working lists. */
 typedef struct md_pairs_stats {
     int64_t n_clusters, n_cluster_pairs, n_cluster_pairs_pruned;
 } md_pairs_stats;

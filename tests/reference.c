@@ -1,6 +1,6 @@
 /* Reader of the reference values; see reference.h.
  *
- * JSON is cJSON's work, unpacking is the program xz's: a test needs the numbers, not another decoder.
+ * JSON is cJSON's work, unpacking is the program xz's: tests need the numbers, not a decoder.
  */
 #include "reference.h"
 #include <cjson/cJSON.h>

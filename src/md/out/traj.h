@@ -1,5 +1,6 @@
-/* Trajectory writers: .trr (x, v, f; single or double precision) and .xtc (compressed x).
- * Frames are appended; a frame is on disk (fflush) when the call returns. */
+/* Trajectory writers: .trr (x, v, f; single precision) and .xtc (compressed x).
+ * Frames are appended; all bytes of a frame are with the system when the call returns. A failed
+ * write says so at once and leaves the file ending with its last whole frame. */
 #ifndef MD_TRAJ_H
 #define MD_TRAJ_H
 #include "md/core/box.h"

@@ -1,0 +1,109 @@
+/* The team as the halo room sees it: waiting, signalling, standing in a peer's memory, agreeing.
+ *
+ * Waiting. Each rank has a bell. A waiter spins shortly, then sleeps on its bell; a signal is a
+ * word set to an epoch, after which the bell of the rank that waits for it is rung. Every wait ends
+ * by the word, by the team's death, or by the time limit, which kills the team.
+ *
+ *   signaller                                | waiter
+ *   word = n            (seen)               | sleepers += 1            (seen)
+ *   sleepers > 0 ?      (seen)               | word >= n ?              (seen)
+ *     yes: sequence += 1, wake               |   no: sleep unless sequence has changed
+ *
+ * At least one sees the other's write, so no wake-up is lost.
+ *
+ * Peers' memory. Ranks are threads that store into each other's arrays. When a team dies its ranks
+ * return errors and the callers free those arrays, so a rank touches foreign memory only between
+ * team_enter() and team_leave(), never waits there, and no call returns the error of a dead team
+ * before every other rank has left.
+ */
+#ifndef TEAM_TEAM_H
+#define TEAM_TEAM_H
+#include "base/order.h"
+#include "base/status.h"
+
+typedef struct team_bell {
+    alignas(BASE_CACHE_LINE) _Atomic uint32_t sequence;     /* futex word */
+    _Atomic int32_t sleepers;
+} team_bell;
+
+enum { TEAM_SLOT_BYTES = 448 };
+
+/* What one rank shows the others. A slot serves every second collective: whoever writes it again
+ * has passed the barrier of the collective between, hence all have read it. */
+typedef struct team_member {
+    team_bell bell;
+    base_word inside;               /* 1 while the rank stands in a peer's memory */
+    base_word at_barrier;           /* barriers entered */
+    struct team_slot {
+        const char *call;           /* which collective: all ranks must be in the same one */
+        const void *pointer;
+        size_t n_bytes;
+        unsigned char bytes[TEAM_SLOT_BYTES];
+    } slot[2];
+} team_member;
+
+typedef struct team_shared {
+    int n_ranks;
+    int n_spins;                    /* looks at a word before sleeping */
+    _Atomic int n_handles;
+    _Atomic int64_t timeout_ns;     /* <= 0: none */
+    _Atomic int state;              /* TEAM_ALIVE, then TEAM_DYING while reason is written */
+    sundog_status cause;
+    char reason[1024];
+    team_bell barrier_bell;
+    base_word barrier_arrivals;     /* n_ranks for each barrier */
+    base_word barrier_done;         /* barriers completed */
+    team_member *member;            /* [n_ranks] */
+} team_shared;
+
+enum { TEAM_ALIVE, TEAM_DYING, TEAM_DEAD };
+
+struct sundog_team {
+    int rank;
+    uint64_t n_barriers;            /* entered */
+    int parity;                     /* of the slot that the next collective uses */
+    team_shared *shared;
+};
+
+/* Something to wait for. describe() writes who waits for whom, wanted and seen. */
+typedef struct team_condition {
+    bool (*ready)(const void *arg);             /* looks with base_acquire_seen() */
+    void (*describe)(const void *arg, char *text, size_t n_bytes);
+    const void *arg;
+} team_condition;
+
+sundog_status team_wait(sundog_team *team, team_bell *bell, const team_condition *condition);
+/* Wake whoever sleeps on the bell. */
+void team_ring(team_bell *bell);
+static inline team_bell *team_bell_of(sundog_team *team, int rank)
+{
+    return &team->shared->member[rank].bell;
+}
+/* Set a word that `rank` may be waiting for. */
+static inline void team_signal(sundog_team *team, int rank, base_word *word, uint64_t value)
+{
+    base_release_seen(word, value);
+    team_bell *bell = team_bell_of(team, rank);
+    if (atomic_load(&bell->sleepers) > 0) team_ring(bell);
+}
+
+/* Step into peers' memory; fails when the team is dead. */
+sundog_status team_enter(sundog_team *team);
+void team_leave(sundog_team *team);
+
+/* The error of a dead team; waits until no other rank stands in foreign memory. */
+sundog_status team_fail_dead(sundog_team *team);
+static inline bool team_is_dead(const sundog_team *team)
+{
+    return atomic_load(&team->shared->state) != TEAM_ALIVE;
+}
+/* Kill the team (the first cause wins) and return that error. */
+sundog_status team_kill(sundog_team *team, sundog_status cause, const char *reason);
+
+/* Collective: gather small records (n_bytes <= TEAM_SLOT_BYTES) of all ranks, recv [n_ranks]. */
+sundog_status team_gather_small(sundog_team *team, const char *call, const void *send,
+                                size_t n_bytes, void *recv);
+/* Collective: each rank brings the status (and error text) of what it did; if any failed, all
+ * return the failure of the lowest rank that did, with its text. */
+sundog_status team_agree(sundog_team *team, sundog_status mine);
+#endif

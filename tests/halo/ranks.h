@@ -1,0 +1,141 @@
+/* Run a function on the n ranks of a team of threads; random numbers; random plans. */
+#ifndef RANKS_H
+#define RANKS_H
+#include "check.h"
+#include <pthread.h>
+#include <string.h>
+
+typedef struct rank_args {
+    sundog_team *team;
+    int rank, n_ranks;
+    void *shared;                   /* the same pointer on all ranks */
+    void (*function)(struct rank_args *args);
+} rank_args;
+
+static inline void *rank_main(void *pointer)
+{
+    rank_args *args = pointer;
+    args->function(args);
+    sundog_team_destroy(&args->team);
+    return NULL;
+}
+
+static inline void run_ranks(int n_ranks, void (*function)(rank_args *), void *shared)
+{
+    enum { MAX_RANKS = 64 };
+    sundog_team *team[MAX_RANKS];
+    pthread_t thread[MAX_RANKS];
+    rank_args args[MAX_RANKS];
+    CHECK(n_ranks <= MAX_RANKS);
+    CHECK_OK(sundog_team_create_threads(n_ranks, team));
+    for (int r = 0; r < n_ranks; r++) {
+        args[r] = (rank_args){team[r], r, n_ranks, shared, function};
+        CHECK(pthread_create(&thread[r], NULL, rank_main, &args[r]) == 0);
+    }
+    for (int r = 0; r < n_ranks; r++) CHECK(pthread_join(thread[r], NULL) == 0);
+}
+
+/* splitmix64: the same on all machines */
+static inline uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* 0 .. n-1 */
+static inline int random_below(uint64_t *state, int n)
+{
+    return (int)(random_next(state) % (uint64_t)n);
+}
+
+/* Which random plan: everything follows from these. Pulse p sends to rank + hop(p). */
+typedef struct random_plan {
+    uint64_t seed;
+    int n_pulses, max_owned;
+    bool shifts;
+} random_plan;
+
+/* Unequal sizes, some empty; indices of any earlier rows, repeated ones among them. */
+static inline void random_plan_build(const random_plan *spec, const rank_args *args,
+                                     sundog_plan *plan, bool fresh)
+{
+    uint64_t all = spec->seed, mine = spec->seed * 1000003 + (uint64_t)args->rank + 1;
+    sundog_idx n_owned = random_below(&mine, 5) == 0 ? 0 : random_below(&mine, spec->max_owned + 1);
+    if (!fresh) CHECK_OK(sundog_plan_reset(plan, n_owned));
+    sundog_idx n_rows = sundog_plan_n_rows(plan);
+    for (int p = 0; p < spec->n_pulses; p++) {
+        int hop = random_below(&all, args->n_ranks);
+        bool empty = random_below(&all, 6) == 0 || random_below(&mine, 5) == 0 || n_rows == 0;
+        int n_send = empty ? 0 : random_below(&mine, n_rows + n_rows / 2 + 1);
+        sundog_idx *index = malloc(((size_t)n_send + 1) * sizeof *index);
+        CHECK(index);
+        for (int k = 0; k < n_send; k++) index[k] = random_below(&mine, n_rows);
+        sundog_pulse pulse = {(args->rank + hop) % args->n_ranks,
+                              (args->rank - hop + args->n_ranks) % args->n_ranks, n_send, index,
+                              {0, 0, 0}};
+        for (int axis = 0; spec->shifts && axis < 3; axis++)
+            pulse.shift[axis] = 0.37 * (random_below(&mine, 3) - 1) * (axis + 1);
+        sundog_idx first, n_ghost;
+        CHECK_OK(sundog_plan_add_pulse(plan, &pulse, &first, &n_ghost));
+        CHECK(first == n_rows && sundog_plan_n_rows(plan) == n_rows + n_ghost);
+        n_rows += n_ghost;
+        free(index);
+    }
+    CHECK_OK(sundog_plan_commit(plan));
+}
+
+static inline sundog_plan *random_plan_create(const random_plan *spec, const rank_args *args)
+{
+    uint64_t mine = spec->seed * 1000003 + (uint64_t)args->rank + 1;
+    sundog_idx n_owned = random_below(&mine, 5) == 0 ? 0 : random_below(&mine, spec->max_owned + 1);
+    sundog_plan *plan;
+    CHECK_OK(sundog_plan_create(args->team, n_owned, &plan));
+    random_plan_build(spec, args, plan, true);
+    return plan;
+}
+
+/* Every rung and route that goes together. */
+typedef struct served {
+    const char *rung;
+    sundog_route route;
+    bool deterministic;
+} served;
+
+static const served all_served[] = {
+    {"reference", SUNDOG_ROUTE_STAGED, true}, {"reference", SUNDOG_ROUTE_DIRECT, true},
+    {"pulse", SUNDOG_ROUTE_STAGED, true},     {"pulse", SUNDOG_ROUTE_DIRECT, true},
+    {"fused", SUNDOG_ROUTE_STAGED, true},     {"fused", SUNDOG_ROUTE_DIRECT, true},
+    {"direct", SUNDOG_ROUTE_DIRECT, true},    {"fused", SUNDOG_ROUTE_STAGED, false},
+    {"direct", SUNDOG_ROUTE_DIRECT, false},
+};
+enum { N_SERVED = sizeof all_served / sizeof all_served[0] };
+
+static inline sundog_exchange *exchange_of(const served *s, sundog_plan *plan,
+                                           const sundog_field *fields, int n_fields)
+{
+    sundog_exchange_options options = {.struct_size = sizeof options, .rung = s->rung,
+                                       .route = s->route, .deterministic = s->deterministic};
+    sundog_exchange *exchange;
+    CHECK_OK(sundog_exchange_create(plan, fields, n_fields, &options, &exchange));
+    char who[96];
+    snprintf(who, sizeof who, "threads/%s %s%s", s->rung,
+             s->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct",
+             s->deterministic ? " deterministic" : "");
+    CHECK(strcmp(sundog_exchange_describe(exchange), who) == 0);
+    return exchange;
+}
+
+static inline void forward(sundog_exchange *exchange)
+{
+    CHECK_OK(sundog_forward_begin(exchange));
+    CHECK_OK(sundog_forward_end(exchange));
+}
+
+static inline void reverse(sundog_exchange *exchange)
+{
+    CHECK_OK(sundog_reverse_begin(exchange));
+    CHECK_OK(sundog_reverse_end(exchange));
+}
+#endif

@@ -1,0 +1,179 @@
+/* Every rung and route on random plans: unequal sizes, empty pulses and ranks, repeated indices,
+ * self edges, the same peer on several edges, several fields of different type and width.
+ *
+ * Forward must equal the reference bit for bit, on both routes, with shifts; the payload tells owner,
+ * row and component; ghosts are poisoned first. Deterministic reverse must equal the reference of its
+ * route bit for bit; the others and the other route stay within the rounding bound of a sum.
+ */
+#include "ranks.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { N_FIELDS = 5, REPEATS = 3 };
+
+typedef struct arrays {
+    double *x;                      /* [n_rows][3], shifted */
+    float *f;                       /* [n_rows][3], shifted */
+    int64_t *id;                    /* [n_rows][2]: owner, row */
+    int8_t *tag;                    /* [n_rows] */
+    float *q;                       /* [n_rows][5] */
+} arrays;
+
+static const size_t row_bytes[N_FIELDS] = {24, 12, 16, 1, 20};
+
+static void arrays_alloc(arrays *a, sundog_idx n_rows)
+{
+    size_t n = (size_t)n_rows + 1;
+    *a = (arrays){malloc(n * 24), malloc(n * 12), malloc(n * 16), malloc(n), malloc(n * 20)};
+    CHECK(a->x && a->f && a->id && a->tag && a->q);
+}
+
+static void arrays_free(arrays *a)
+{
+    free(a->x), free(a->f), free(a->id), free(a->tag), free(a->q);
+}
+
+static void arrays_fields(const arrays *a, sundog_field *field)
+{
+    field[0] = (sundog_field){a->x, SUNDOG_FLOAT64, 3, true};
+    field[1] = (sundog_field){a->f, SUNDOG_FLOAT32, 3, true};
+    field[2] = (sundog_field){a->id, SUNDOG_INT64, 2, false};
+    field[3] = (sundog_field){a->tag, SUNDOG_INT8, 1, false};
+    field[4] = (sundog_field){a->q, SUNDOG_FLOAT32, 5, false};
+}
+
+/* Payload of owned rows by rank, row and component; ghosts NaN or -1. */
+static void arrays_fill(arrays *a, int rank, sundog_idx n_owned, sundog_idx n_rows, int salt)
+{
+    for (sundog_idx i = 0; i < n_rows; i++) {
+        bool owned = i < n_owned;
+        for (int c = 0; c < 3; c++) {
+            double value = rank * 1e6 + i * 10.0 + c + salt * 0.1;
+            a->x[3 * i + c] = owned ? value / 7 : (double)NAN;
+            a->f[3 * i + c] = owned ? (float)(value / 3e5) : NAN;
+        }
+        a->id[2 * i] = owned ? rank : -1;
+        a->id[2 * i + 1] = owned ? i + 1000000 * (int64_t)salt : -1;
+        a->tag[i] = owned ? (int8_t)(rank * 7 + i + salt) : -1;
+        for (int c = 0; c < 5; c++)
+            a->q[5 * i + c] = owned ? (float)sin(rank + 0.1 * i + c + salt) : NAN;
+    }
+}
+
+static void check_same(const arrays *a, const arrays *b, sundog_idx n, const bool which[N_FIELDS])
+{
+    const void *left[N_FIELDS] = {a->x, a->f, a->id, a->tag, a->q};
+    const void *right[N_FIELDS] = {b->x, b->f, b->id, b->tag, b->q};
+    for (int f = 0; f < N_FIELDS; f++)
+        if (which[f]) CHECK(memcmp(left[f], right[f], (size_t)n * row_bytes[f]) == 0);
+}
+
+static void check_payload(const arrays *a, const sundog_plan *plan, int salt)
+{
+    sundog_idx n_rows = sundog_plan_n_rows(plan);
+    int *rank = malloc(((size_t)n_rows + 1) * sizeof *rank);
+    sundog_idx *row = malloc(((size_t)n_rows + 1) * sizeof *row);
+    CHECK_OK(sundog_plan_owners(plan, rank, row));
+    for (sundog_idx i = 0; i < n_rows; i++) {
+        CHECK(a->id[2 * i] == rank[i] && a->id[2 * i + 1] == row[i] + 1000000 * (int64_t)salt);
+        CHECK(a->tag[i] == (int8_t)(rank[i] * 7 + row[i] + salt));
+        for (int c = 0; c < 5; c++)
+            CHECK(a->q[5 * i + c] == (float)sin(rank[i] + 0.1 * row[i] + c + salt));
+    }
+    free(rank);
+    free(row);
+}
+
+/* What reverse starts from: every row, ghosts too, holds something of either sign. */
+static void arrays_fill_sums(arrays *a, int rank, sundog_idx n_rows, int salt)
+{
+    for (sundog_idx i = 0; i < n_rows; i++) {
+        for (int c = 0; c < 3; c++) {
+            a->x[3 * i + c] = sin(1.0 + rank * 17 + i * 3 + c + salt) * 1e3;
+            a->f[3 * i + c] = (float)cos(2.0 + rank * 13 + i * 3 + c + salt);
+        }
+        a->id[2 * i] = a->id[2 * i + 1] = 7;
+        a->tag[i] = 3;
+        for (int c = 0; c < 5; c++) a->q[5 * i + c] = (float)sin(3.0 + rank + i * 5 + c + salt);
+    }
+}
+
+static void reverse_all(rank_args *args, sundog_plan *plan, int salt)
+{
+    const bool bits[N_FIELDS] = {true, true, true, true, true};
+    sundog_idx n_rows = sundog_plan_n_rows(plan), n_owned = sundog_plan_n_owned(plan);
+    arrays oracle[2], tried;        /* one a route */
+    sundog_field field[N_FIELDS];
+    arrays_alloc(&tried, n_rows);
+    for (int s = 0; s < N_SERVED; s++) {
+        const served *how = &all_served[s];
+        bool is_oracle = strcmp(how->rung, "reference") == 0;
+        arrays *a = is_oracle ? &oracle[how->route] : &tried;
+        if (is_oracle) arrays_alloc(a, n_rows);
+        arrays_fields(a, field);
+        sundog_exchange *exchange = exchange_of(how, plan, field, N_FIELDS);
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            arrays_fill_sums(a, args->rank, n_rows, salt);
+            reverse(exchange);
+            if (how->deterministic) {
+                check_same(a, &oracle[how->route], n_owned, bits);
+            } else {
+                /* Both sum the same terms, at most n of them, in different orders: each is within
+                 * n eps sum|terms| of the exact sum. Terms are below 1e3; n is the team's rows. */
+                double n = n_rows;
+                CHECK_OK(sundog_team_sum_double(args->team, &n, 1));
+                for (sundog_idx i = 0; i < 3 * n_owned; i++)
+                    CHECK_NEAR(a->x[i], oracle[how->route].x[i], 2 * n * n * 1e3 * DBL_EPSILON);
+            }
+        }
+        sundog_exchange_destroy(&exchange);
+    }
+    arrays_free(&tried);
+    arrays_free(&oracle[0]);
+    arrays_free(&oracle[1]);
+}
+
+static void forward_all(rank_args *args, sundog_plan *plan, int salt)
+{
+    const bool bits[N_FIELDS] = {true, true, true, true, true};
+    sundog_idx n_rows = sundog_plan_n_rows(plan), n_owned = sundog_plan_n_owned(plan);
+    arrays oracle, tried;
+    sundog_field field[N_FIELDS];
+    arrays_alloc(&oracle, n_rows);
+    arrays_alloc(&tried, n_rows);
+    for (int s = 0; s < N_SERVED; s++) {
+        arrays *a = s == 0 ? &oracle : &tried;
+        arrays_fields(a, field);
+        sundog_exchange *exchange = exchange_of(&all_served[s], plan, field, N_FIELDS);
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            arrays_fill(a, args->rank, n_owned, n_rows, salt);
+            forward(exchange);
+            check_payload(a, plan, salt);
+            check_same(a, &oracle, n_rows, bits);
+        }
+        sundog_exchange_destroy(&exchange);
+    }
+    arrays_free(&oracle);
+    arrays_free(&tried);
+}
+
+static void one_plan(rank_args *args)
+{
+    const random_plan *spec = args->shared;
+    sundog_plan *plan = random_plan_create(spec, args);
+    forward_all(args, plan, (int)(spec->seed % 10));
+    reverse_all(args, plan, (int)(spec->seed % 10));
+    sundog_plan_destroy(&plan);
+}
+
+int main(void)
+{
+    const int n_ranks[] = {1, 2, 3, 5, 8};
+    for (int i = 0; i < 5; i++)
+        for (uint64_t seed = 1; seed <= 6; seed++) {
+            random_plan spec = {seed * 31 + (uint64_t)i, (int)(seed % 5) + 1, 40, seed % 2 == 0};
+            run_ranks(n_ranks[i], one_plan, &spec);
+        }
+    return 0;
+}

@@ -192,7 +192,7 @@ sundog_status md_topology_finish(md_topology *topology)
     return SUNDOG_OK;
 }
 
-static void moltype_clear(md_moltype *moltype)
+void md_moltype_clear(md_moltype *moltype)
 {
     base_free(moltype->name);
     base_free(moltype->atom);
@@ -212,7 +212,7 @@ void md_topology_destroy(md_topology **topology)
 {
     md_topology *t = *topology;
     if (!t) return;
-    for (int m = 0; m < t->n_moltypes; m++) moltype_clear(&t->moltype[m]);
+    for (int m = 0; m < t->n_moltypes; m++) md_moltype_clear(&t->moltype[m]);
     base_free(t->moltype);
     base_free(t->molblock);
     base_free(t->atomtype);

@@ -116,6 +116,7 @@ typedef struct md_topology {
  * end; md_topology_replicate calls it again itself. May be repeated. */
 sundog_status md_topology_finish(md_topology *topology);
 void md_topology_destroy(md_topology **topology);
+void md_moltype_clear(md_moltype *moltype);     /* frees what it points to */
 /* Multiply every block's count by `copies` (molecules stay grouped by kind). */
 sundog_status md_topology_replicate(md_topology *topology, int copies);
 

@@ -12,8 +12,11 @@ typedef struct md_gro_atom {
 typedef struct md_gro {
     char title[256];
     md_gro_atom *atom;              /* [state.n_atoms] */
-    md_state state;
+    md_state state;                 /* step and time are 0: a run starts where its .mdp says */
     int decimals;                   /* of the positions, 3 usually */
+    bool has_time, has_step;        /* the title says "t= ..." and "step= ..." */
+    double time;                    /* ps */
+    int64_t step;
 } md_gro;
 
 /* Read the first frame. Errors name file and line. */

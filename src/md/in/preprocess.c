@@ -1,0 +1,456 @@
+#include "md/in/preprocess.h"
+
+#include "base/alloc.h"
+#include "md/in/map.h"
+#include "md/in/text.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_DEPTH = 64, MAX_EXPANDED = 1 << 20 };
+
+/* Every file that was opened, kept for messages. */
+typedef struct source {
+    char *path;
+    md_place from;                  /* of its #include; file -1 for the first one */
+} source;
+
+typedef struct open_file {
+    md_lines lines;
+    int source;
+    int first_condition;            /* conditions that were open when the file began */
+    dev_t device;
+    ino_t inode;
+} open_file;
+
+typedef struct condition {
+    md_place place;
+    bool parent_active, active, has_else;
+} condition;
+
+typedef struct macro {
+    char *value;                    /* NULL: not defined (any more); "": no value */
+    bool expanding;
+} macro;
+
+struct md_preprocessor {
+    char **include_dir;
+    int n_include_dirs;
+    source *source;
+    int n_sources;
+    size_t capacity_source;
+    open_file *open;                /* [MAX_DEPTH] */
+    int n_open;
+    condition *condition;
+    int n_conditions;
+    size_t capacity_condition;
+    md_map macro_of_name;
+    macro *macro;
+    int n_macros;
+    size_t capacity_macro;
+    char *joined, *expanded;        /* the line after joining, after expansion */
+    size_t n_joined, n_expanded, capacity_joined, capacity_expanded;
+    char where[1024];
+};
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+sundog_status md_preprocessor_fail(const md_preprocessor *p, md_place place, sundog_status status,
+                                   const char *format, ...)
+{
+    char text[2048], chain[1024] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    size_t used = 0;
+    for (md_place from = p->source[place.file].from; from.file >= 0 && used < sizeof chain;
+         from = p->source[from.file].from) {
+        int n = snprintf(chain + used, sizeof chain - used, "%s%s:%d", used ? ", " : "",
+                         p->source[from.file].path, from.line);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    if (used == 0)
+        return base_fail(status, "%s:%d: %s", p->source[place.file].path, place.line, text);
+    return base_fail(status, "%s:%d: %s (included from %s)", p->source[place.file].path, place.line,
+                     text, chain);
+}
+
+const char *md_preprocessor_where(md_preprocessor *p, md_place place)
+{
+    snprintf(p->where, sizeof p->where, "%s:%d", p->source[place.file].path, place.line);
+    return p->where;
+}
+
+/* ---- macros --------------------------------------------------------------------------------- */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool is_identifier(const char *s, size_t n)
+{
+    if (n == 0 || isdigit((unsigned char)s[0])) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_word(s[i])) return false;
+    }
+    return true;
+}
+
+static void set_macro(md_preprocessor *p, const char *name, size_t n, const char *value)
+{
+    int at = md_map_find(&p->macro_of_name, name, n);
+    if (at < 0) {
+        at = p->n_macros++;
+        BASE_RESERVE(p->macro, p->capacity_macro, p->n_macros);
+        p->macro[at] = (macro){NULL, false};
+        md_map_set(&p->macro_of_name, name, n, at);
+    }
+    base_free(p->macro[at].value);
+    p->macro[at].value = value ? base_strdup(value) : NULL;
+}
+
+static bool is_defined(const md_preprocessor *p, const char *name)
+{
+    int at = md_map_find_name(&p->macro_of_name, name);
+    return at >= 0 && p->macro[at].value;
+}
+
+/* The `define` of the .mdp. */
+static sundog_status define_options(md_preprocessor *p, const char *define)
+{
+    const char *s = define ? define : "";
+    for (;;) {
+        while (isspace((unsigned char)*s)) s++;
+        if (!*s) return SUNDOG_OK;
+        size_t n = 0;
+        while (s[n] && !isspace((unsigned char)s[n])) n++;
+        const char *equals = memchr(s, '=', n);
+        size_t n_name = equals ? (size_t)(equals - s) : n;
+        if (strncmp(s, "-D", 2) != 0 || n_name < 2 || !is_identifier(s + 2, n_name - 2))
+            return base_fail(SUNDOG_ERR_INPUT,
+                             "define = %s: \"%.*s\" is neither -DNAME nor -DNAME=VALUE", define,
+                             (int)n, s);
+        char *value = base_strdup(equals ? equals + 1 : "");
+        if (equals) value[n - n_name - 1] = '\0';
+        set_macro(p, s + 2, n_name - 2, value);
+        base_free(value);
+        s += n;
+    }
+}
+
+static bool append(md_preprocessor *p, const char *s, size_t n)
+{
+    if (p->n_expanded + n > MAX_EXPANDED) return false;
+    BASE_RESERVE(p->expanded, p->capacity_expanded, p->n_expanded + n + 1);
+    if (n > 0) memcpy(p->expanded + p->n_expanded, s, n);
+    p->n_expanded += n;
+    p->expanded[p->n_expanded] = '\0';
+    return true;
+}
+
+/* Append `s` with macros replaced; false when the result is too long. */
+static bool expand(md_preprocessor *p, const char *s)
+{
+    while (*s) {
+        size_t n = 0;
+        while (s[n] && !is_word(s[n])) n++;
+        if (!append(p, s, n)) return false;
+        s += n;
+        for (n = 0; is_word(s[n]); n++) continue;
+        int at = n ? md_map_find(&p->macro_of_name, s, n) : -1;
+        macro *m = at >= 0 ? &p->macro[at] : NULL;
+        if (m && m->value && m->value[0] && !m->expanding) {
+            m->expanding = true;
+            bool fits = expand(p, m->value);
+            m->expanding = false;
+            if (!fits) return false;
+        } else if (!append(p, s, n)) {
+            return false;
+        }
+        s += n;
+    }
+    return true;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static sundog_status check_cycle(const md_preprocessor *p, const struct stat *info, md_place from)
+{
+    for (int i = 0; i < p->n_open; i++) {
+        if (p->open[i].device != info->st_dev || p->open[i].inode != info->st_ino) continue;
+        return md_preprocessor_fail(p, from, SUNDOG_ERR_INPUT, "#include of %s, which includes "
+                                    "this file: a circle", p->source[p->open[i].source].path);
+    }
+    if (p->n_open == MAX_DEPTH)
+        return md_preprocessor_fail(p, from, SUNDOG_ERR_INPUT, "more than %d nested #include",
+                                    MAX_DEPTH);
+    return SUNDOG_OK;
+}
+
+static sundog_status open_source(md_preprocessor *p, const char *path, md_place from)
+{
+    open_file *file = &p->open[p->n_open];
+    sundog_status status = md_lines_open(path, &file->lines);
+    if (status != SUNDOG_OK && from.file >= 0)
+        return md_preprocessor_fail(p, from, status, "%s", sundog_last_error());
+    BASE_TRY(status);
+    struct stat info;
+    if (fstat(fileno(file->lines.file), &info) != 0) memset(&info, 0, sizeof info);
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
+    file->source = p->n_sources;
+    file->first_condition = p->n_conditions;
+    p->n_open++;
+    BASE_RESERVE(p->source, p->capacity_source, p->n_sources + 1);
+    p->source[p->n_sources++] = (source){base_strdup(path), from};
+    return SUNDOG_OK;
+}
+
+static bool is_readable_file(const char *path, struct stat *info)
+{
+    return stat(path, info) == 0 && !S_ISDIR(info->st_mode);
+}
+
+static char *join_path(const char *folder, size_t n_folder, const char *name)
+{
+    char *path = base_alloc(n_folder + strlen(name) + 2);
+    memcpy(path, folder, n_folder);
+    if (n_folder > 0 && folder[n_folder - 1] != '/') path[n_folder++] = '/';
+    strcpy(path + n_folder, name);
+    return path;
+}
+
+/* Text behind #include: the name between quotes or angle brackets. */
+static sundog_status include_file(md_preprocessor *p, char *text, md_place place)
+{
+    char close = text[0] == '"' ? '"' : text[0] == '<' ? '>' : '\0';
+    char *end = close ? strchr(text + 1, close) : NULL;
+    if (!end || end == text + 1 || md_text_trim(end + 1)[0])
+        return md_preprocessor_fail(p, place, SUNDOG_ERR_INPUT,
+                                    "expected #include \"file\" or #include <file>");
+    *end = '\0';
+    const char *name = text + 1, *including = p->source[place.file].path;
+    const char *slash = strrchr(including, '/');
+    struct stat info;
+    char *path = name[0] == '/' ? base_strdup(name)
+                                : join_path(including, slash ? (size_t)(slash - including) + 1 : 0,
+                                            name);
+    for (int i = 0; i < p->n_include_dirs && !is_readable_file(path, &info); i++) {
+        if (name[0] == '/') break;
+        base_free(path);
+        path = join_path(p->include_dir[i], strlen(p->include_dir[i]), name);
+    }
+    sundog_status status;
+    if (!is_readable_file(path, &info))
+        status = md_preprocessor_fail(p, place, SUNDOG_ERR_IO,
+                                      "no file \"%s\" beside %s or in the %d include folders", name,
+                                      including, p->n_include_dirs);
+    else if ((status = check_cycle(p, &info, place)) == SUNDOG_OK)
+        status = open_source(p, path, place);
+    base_free(path);
+    return status;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+/* Read one logical line into p->joined: continuations joined, comment and blanks cut off. */
+static sundog_status read_joined(md_preprocessor *p, md_place *place, bool *more)
+{
+    open_file *file = &p->open[p->n_open - 1];
+    p->n_joined = 0;
+    BASE_TRY(md_lines_next(&file->lines, more));
+    *place = (md_place){file->source, (int)file->lines.number};
+    while (*more) {
+        char *text = file->lines.text;
+        size_t n = file->lines.n;
+        while (n > 0 && isspace((unsigned char)text[n - 1])) n--;
+        bool continued = n > 0 && text[n - 1] == '\\';
+        if (continued) n--;
+        BASE_RESERVE(p->joined, p->capacity_joined, p->n_joined + n + 2);
+        memcpy(p->joined + p->n_joined, text, n);
+        p->n_joined += n;
+        p->joined[p->n_joined] = '\0';
+        if (!continued) break;
+        p->joined[p->n_joined++] = ' ';
+        p->joined[p->n_joined] = '\0';
+        bool another;
+        BASE_TRY(md_lines_next(&file->lines, &another));
+        if (!another)
+            return md_preprocessor_fail(p, *place, SUNDOG_ERR_INPUT,
+                                        "the file ends behind a backslash");
+    }
+    if (!*more) return SUNDOG_OK;
+    char *comment = strchr(p->joined, ';');
+    if (comment) *comment = '\0';
+    return SUNDOG_OK;
+}
+
+static sundog_status close_source(md_preprocessor *p)
+{
+    open_file *file = &p->open[p->n_open - 1];
+    sundog_status status = SUNDOG_OK;
+    if (p->n_conditions > file->first_condition)
+        status = md_preprocessor_fail(p, p->condition[p->n_conditions - 1].place, SUNDOG_ERR_INPUT,
+                                      "no #endif for this condition up to the end of the file");
+    md_lines_close(&file->lines);
+    p->n_open--;
+    return status;
+}
+
+static bool is_active(const md_preprocessor *p)
+{
+    return p->n_conditions == 0 || p->condition[p->n_conditions - 1].active;
+}
+
+static sundog_status begin_condition(md_preprocessor *p, const char *word, const char *name,
+                                     md_place place)
+{
+    bool parent = is_active(p), wanted = strcmp(word, "ifdef") == 0;
+    if (parent && !is_identifier(name, strlen(name)))
+        return md_preprocessor_fail(p, place, SUNDOG_ERR_INPUT,
+                                    "expected #%s and one name, found \"%.60s\"", word, name);
+    BASE_RESERVE(p->condition, p->capacity_condition, p->n_conditions + 1);
+    p->condition[p->n_conditions++] =
+        (condition){place, parent, parent && is_defined(p, name) == wanted, false};
+    return SUNDOG_OK;
+}
+
+static sundog_status change_condition(md_preprocessor *p, bool is_else, md_place place)
+{
+    if (p->n_conditions == p->open[p->n_open - 1].first_condition)
+        return md_preprocessor_fail(p, place, SUNDOG_ERR_INPUT, "#%s without #ifdef",
+                                    is_else ? "else" : "endif");
+    condition *c = &p->condition[p->n_conditions - 1];
+    if (!is_else) {
+        p->n_conditions--;
+        return SUNDOG_OK;
+    }
+    if (c->has_else)
+        return md_preprocessor_fail(p, place, SUNDOG_ERR_INPUT, "a second #else for line %d",
+                                    c->place.line);
+    c->has_else = true;
+    c->active = c->parent_active && !c->active;
+    return SUNDOG_OK;
+}
+
+static sundog_status define_or_undef(md_preprocessor *p, bool define, char *text, md_place place)
+{
+    size_t n = 0;
+    while (is_word(text[n])) n++;
+    if (!is_identifier(text, n) || (text[n] && !isspace((unsigned char)text[n])))
+        return md_preprocessor_fail(p, place, SUNDOG_ERR_INPUT,
+                                    text[n] == '(' ? "macros with arguments are not supported"
+                                                   : "expected #%s and a name, found \"%.60s\"",
+                                    define ? "define" : "undef", text);
+    const char *value = md_text_trim(text + n);
+    if (!define && value[0])
+        return md_preprocessor_fail(p, place, SUNDOG_ERR_INPUT,
+                                    "expected #undef and one name, found \"%.60s\" behind it",
+                                    value);
+    set_macro(p, text, n, define ? value : NULL);
+    return SUNDOG_OK;
+}
+
+/* A line that begins with '#'; `text` is behind it. */
+static sundog_status obey(md_preprocessor *p, char *text, md_place place)
+{
+    text = md_text_trim(text);
+    size_t n = 0;
+    while (is_word(text[n])) n++;
+    char word[16] = "";
+    if (n < sizeof word) {
+        memcpy(word, text, n);
+        word[n] = '\0';
+    }
+    char *rest = md_text_trim(text + n);
+    if (strcmp(word, "ifdef") == 0 || strcmp(word, "ifndef") == 0)
+        return begin_condition(p, word, rest, place);
+    if (strcmp(word, "else") == 0 || strcmp(word, "endif") == 0)
+        return change_condition(p, word[1] == 'l', place);
+    if (!is_active(p)) {
+        if (strcmp(word, "if") == 0) {      /* skipped, but its #endif has to be counted */
+            BASE_RESERVE(p->condition, p->capacity_condition, p->n_conditions + 1);
+            p->condition[p->n_conditions++] = (condition){place, false, false, false};
+        }
+        return SUNDOG_OK;
+    }
+    if (strcmp(word, "include") == 0) return include_file(p, rest, place);
+    if (strcmp(word, "define") == 0 || strcmp(word, "undef") == 0)
+        return define_or_undef(p, word[0] == 'd', rest, place);
+    return md_preprocessor_fail(p, place, SUNDOG_ERR_UNSUPPORTED,
+                                "#%.30s is not supported; supported are #include, #define, #undef, "
+                                "#ifdef, #ifndef, #else and #endif", text);
+}
+
+sundog_status md_preprocessor_next(md_preprocessor *p, char **line, md_place *place)
+{
+    *line = NULL;
+    while (p->n_open > 0) {
+        bool more;
+        BASE_TRY(read_joined(p, place, &more));
+        if (!more) {
+            BASE_TRY(close_source(p));
+            continue;
+        }
+        char *text = md_text_trim(p->joined);
+        if (!text[0]) continue;
+        if (text[0] == '#') {
+            BASE_TRY(obey(p, text + 1, *place));
+            continue;
+        }
+        if (!is_active(p)) continue;
+        p->n_expanded = 0;
+        if (!expand(p, text))
+            return md_preprocessor_fail(p, *place, SUNDOG_ERR_INPUT,
+                                        "the line has more than %d characters after #define values "
+                                        "are put in", MAX_EXPANDED);
+        *line = md_text_trim(p->expanded);
+        if (**line) return SUNDOG_OK;
+    }
+    *line = NULL;
+    return SUNDOG_OK;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+sundog_status md_preprocessor_create(const char *path, const char *define,
+                                     const char *const *include_dir, int n_include_dirs,
+                                     md_preprocessor **out)
+{
+    md_preprocessor *p = base_alloc_zero(sizeof *p);
+    p->open = base_alloc_zero(MAX_DEPTH * sizeof *p->open);
+    p->include_dir = base_alloc((size_t)n_include_dirs * sizeof *p->include_dir);
+    p->n_include_dirs = n_include_dirs;
+    for (int i = 0; i < n_include_dirs; i++) p->include_dir[i] = base_strdup(include_dir[i]);
+    sundog_status status = define_options(p, define);
+    if (status == SUNDOG_OK) status = open_source(p, path, (md_place){-1, 0});
+    if (status == SUNDOG_OK)
+        *out = p;
+    else
+        md_preprocessor_destroy(&p);
+    return status;
+}
+
+void md_preprocessor_destroy(md_preprocessor **preprocessor)
+{
+    md_preprocessor *p = *preprocessor;
+    if (!p) return;
+    for (int i = 0; i < p->n_open; i++) md_lines_close(&p->open[i].lines);
+    for (int i = 0; i < p->n_sources; i++) base_free(p->source[i].path);
+    for (int i = 0; i < p->n_macros; i++) base_free(p->macro[i].value);
+    for (int i = 0; i < p->n_include_dirs; i++) base_free(p->include_dir[i]);
+    base_free(p->include_dir);
+    base_free(p->source);
+    base_free(p->open);
+    base_free(p->condition);
+    base_free(p->macro);
+    md_map_destroy(&p->macro_of_name);
+    base_free(p->joined);
+    base_free(p->expanded);
+    base_free(p);
+    *preprocessor = NULL;
+}

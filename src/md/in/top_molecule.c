@@ -1,0 +1,383 @@
+/* Molecules: [ moleculetype ], [ atoms ] and everything that names atoms. */
+#include "base/alloc.h"
+#include "md/in/text.h"
+#include "md/in/top_parser.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+static md_moltype *current(const top_parser *parser)
+{
+    return &parser->topology->moltype[parser->topology->n_moltypes - 1];
+}
+
+sundog_status top_parse_moleculetype(top_parser *parser, char *line)
+{
+    char *word[TOP_MAX_WORDS];
+    int n = md_text_split(line, word, TOP_MAX_WORDS), nrexcl = -1;
+    if (parser->molecule.place.line)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ moleculetype ]: a second line; one molecule has one line");
+    if (n != 2 || !md_text_int(word[1], strlen(word[1]), &nrexcl) || nrexcl < 0)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ moleculetype ]: expected a name and the number of bonds for "
+                        "exclusions (0 or more)");
+    if (md_map_find_name(&parser->moltype_of_name, word[0]) >= 0)
+        return top_fail(parser, SUNDOG_ERR_INPUT, "molecule %s is defined twice", word[0]);
+    md_topology *topology = parser->topology;
+    BASE_RESERVE(topology->moltype, parser->capacity_moltype, topology->n_moltypes + 1);
+    md_map_set_name(&parser->moltype_of_name, word[0], topology->n_moltypes);
+    md_moltype *moltype = &topology->moltype[topology->n_moltypes++];
+    memset(moltype, 0, sizeof *moltype);
+    moltype->name = base_strdup(word[0]);
+    parser->molecule.nrexcl = nrexcl;
+    parser->molecule.place = parser->place;
+    return SUNDOG_OK;
+}
+
+/* ---- atoms ---------------------------------------------------------------------------------- */
+
+static sundog_status copy_word(top_parser *parser, const char *word, const char *what, char out[16])
+{
+    if (strlen(word) > 15)
+        return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
+                        "[ atoms ]: the %s name %s has more than 15 characters", what, word);
+    strcpy(out, word);
+    return SUNDOG_OK;
+}
+
+/* Residue number, perhaps with an insertion code: "52" or "52A". A new residue begins when number,
+ * code or name change. */
+static sundog_status set_residue(top_parser *parser, const char *number, const char *name,
+                                 int *residue)
+{
+    md_moltype *moltype = current(parser);
+    top_molecule *molecule = &parser->molecule;
+    md_residue made;
+    memset(&made, 0, sizeof made);
+    size_t n = strlen(number);
+    char insertion = '\0';
+    if (n > 1 && isalpha((unsigned char)number[n - 1])) insertion = number[--n];
+    if (!md_text_int(number, n, &made.number))
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ atoms ]: expected a residue number, found \"%s\"", number);
+    BASE_TRY(copy_word(parser, name, "residue", made.name));
+    int last = moltype->n_residues - 1;
+    if (last < 0 || insertion != molecule->insertion ||
+        moltype->residue[last].number != made.number ||
+        strcmp(moltype->residue[last].name, made.name) != 0) {
+        BASE_RESERVE(moltype->residue, molecule->capacity_residue, last + 2);
+        moltype->residue[++last] = made;
+        moltype->n_residues++;
+        molecule->insertion = insertion;
+    }
+    *residue = last;
+    return SUNDOG_OK;
+}
+
+/* number type residue-number residue name charge-group [charge [mass]] */
+sundog_status top_parse_atoms(top_parser *parser, char *line)
+{
+    char *word[TOP_MAX_WORDS];
+    int n = md_text_split(line, word, TOP_MAX_WORDS), number, type, charge_group;
+    md_moltype *moltype = current(parser);
+    if (n < 6)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ atoms ]: expected number, type, residue number, residue, name, charge "
+                        "group [charge [mass]], found %d words", n);
+    if (n > 8)
+        return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
+                        "[ atoms ]: %d columns; free-energy B states (beyond column 8) are not "
+                        "supported", n);
+    if (!md_text_int(word[0], strlen(word[0]), &number) || number != moltype->n_atoms + 1)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ atoms ]: expected atom %d, found \"%s\": atoms are numbered from 1 "
+                        "without gaps", moltype->n_atoms + 1, word[0]);
+    if (!md_text_int(word[5], strlen(word[5]), &charge_group))
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ atoms ]: expected a charge group number, found \"%s\"", word[5]);
+    BASE_TRY(top_find_name(parser, &parser->atomtype_of_name, word[1], "atom type", &type));
+    const md_atomtype *atomtype = &parser->topology->atomtype[type];
+    md_atom atom;
+    memset(&atom, 0, sizeof atom);
+    atom.type = type;
+    atom.charge = atomtype->charge;
+    atom.mass = atomtype->mass;
+    if (n > 6) BASE_TRY(top_read_numbers(parser, word + 6, 1, &atom.charge));
+    if (n > 7) BASE_TRY(top_read_numbers(parser, word + 7, 1, &atom.mass));
+    BASE_TRY(copy_word(parser, word[4], "atom", atom.name));
+    if (atomtype->particle != 'A')
+        return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
+                        "atom %d (%s) is of particle type %c; only atoms (A) are supported, no "
+                        "virtual sites or shells", number, atom.name, atomtype->particle);
+    if (atom.mass <= 0.0)
+        return top_fail(parser, SUNDOG_ERR_INPUT, "atom %d (%s) has mass %g; it must be positive",
+                        number, atom.name, atom.mass);
+    BASE_TRY(set_residue(parser, word[2], word[3], &atom.residue));
+    BASE_RESERVE(moltype->atom, parser->molecule.capacity_atom, number);
+    moltype->atom[moltype->n_atoms++] = atom;
+    return SUNDOG_OK;
+}
+
+/* Numbers of `n` different atoms, made 0-based. */
+static sundog_status read_atoms(top_parser *parser, char *const *word, int n, int *atoms)
+{
+    int n_atoms = current(parser)->n_atoms;
+    for (int k = 0; k < n; k++) {
+        if (!md_text_int(word[k], strlen(word[k]), &atoms[k]))
+            return top_fail(parser, SUNDOG_ERR_INPUT,
+                            "[ %s ]: expected an atom number, found \"%s\"", parser->directive,
+                            word[k]);
+        if (atoms[k] < 1 || atoms[k] > n_atoms)
+            return top_fail(parser, SUNDOG_ERR_INPUT, "[ %s ]: atom %d; molecule %s has %d atoms",
+                            parser->directive, atoms[k], current(parser)->name, n_atoms);
+        atoms[k]--;
+        for (int l = 0; l < k; l++) {
+            if (atoms[l] == atoms[k])
+                return top_fail(parser, SUNDOG_ERR_INPUT, "[ %s ]: atom %d is named twice",
+                                parser->directive, atoms[k] + 1);
+        }
+    }
+    return SUNDOG_OK;
+}
+
+/* ---- interactions --------------------------------------------------------------------------- */
+
+static void add_pair(top_pair **pair, size_t *capacity, size_t *n, int i, int j)
+{
+    BASE_RESERVE(*pair, *capacity, *n + 1);
+    (*pair)[*n][0] = i;
+    (*pair)[*n][1] = j;
+    (*n)++;
+}
+
+static void add_bond(top_parser *parser, int i, int j)
+{
+    top_molecule *molecule = &parser->molecule;
+    add_pair(&molecule->bond, &molecule->capacity_bond, &molecule->n_bonds, i, j);
+}
+
+static void add_interaction(top_parser *parser, const top_form *form, const int *atoms,
+                            const double p[MD_MAX_PARAM])
+{
+    md_interactions_add(&current(parser)->list[form->kind], form->kind, atoms,
+                        top_add_param(parser, form->kind, p));
+    if (form->is_bond) add_bond(parser, atoms[0], atoms[1]);
+}
+
+/* The types of some atoms by name, for a message. */
+static void describe_types(const top_parser *parser, const int *atoms, int n, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int k = 0; k < n && used < size; k++) {
+        const md_atomtype *type =
+            &parser->topology->atomtype[current(parser)->atom[atoms[k]].type];
+        int written = snprintf(out + used, size - used, "%s%s", k ? " " : "",
+                               n == 2 && parser->directive[0] == 'p' ? type->name
+                                                                     : type->bonded_name);
+        used += written > 0 ? (size_t)written : 0;
+    }
+}
+
+/* Parameters from the force-field sections. */
+static sundog_status add_from_types(top_parser *parser, const top_form *form, const int *atoms)
+{
+    int id[MD_MAX_KIND_ATOMS], n_atoms = md_kind_n_atoms(form->kind), first, n;
+    double p[MD_MAX_PARAM] = {0};
+    for (int k = 0; k < n_atoms; k++) {
+        int type = current(parser)->atom[atoms[k]].type;
+        id[k] = form->kind == MD_PAIR14 ? type : parser->bonded_of_atomtype[type];
+    }
+    top_find_type(parser, form, id, &first, &n);
+    if (n == 0 && form->kind == MD_PAIR14 && parser->gen_pairs) {
+        top_generate_pair(parser, id[0], id[1], p);
+        add_interaction(parser, form, atoms, p);
+        return SUNDOG_OK;
+    }
+    char types[160];
+    describe_types(parser, atoms, n_atoms, types, sizeof types);
+    if (n == 0)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ %s ]: no parameters here and none of function type %d for the types %s"
+                        "%s", parser->directive, form->func, types,
+                        form->kind == MD_PAIR14 ? " (gen-pairs is no)" : "");
+    if (n > 1 && form->func != 9)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ %s ]: several lines for the types %s; only function type 9 adds them up",
+                        parser->directive, types);
+    for (int k = first; k < first + n; k++) {
+        BASE_TRY(top_convert(parser, form, parser->table[form->table].entry[k].p, p));
+        add_interaction(parser, form, atoms, p);
+    }
+    return SUNDOG_OK;
+}
+
+/* bonds, constraints, pairs, angles, dihedrals: atoms [function type [parameters]] */
+sundog_status top_parse_interaction(top_parser *parser, char *line)
+{
+    char *word[TOP_MAX_WORDS];
+    int n = md_text_split(line, word, TOP_MAX_WORDS), atoms[MD_MAX_KIND_ATOMS];
+    char kind = parser->directive[0];
+    int n_atoms = kind == 'd' ? 4 : kind == 'a' ? 3 : 2;
+    if (n < n_atoms || n > TOP_MAX_WORDS)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ %s ]: expected %d atoms, a function type and parameters, found %d words",
+                        parser->directive, n_atoms, n);
+    BASE_TRY(read_atoms(parser, word, n_atoms, atoms));
+    const top_form *form;
+    BASE_TRY(top_find_form(parser, n > n_atoms ? word[n_atoms] : "1", &form));
+    int n_given = n > n_atoms ? n - n_atoms - 1 : 0;
+    if (n_given == 0) return add_from_types(parser, form, atoms);
+    if (n_given != form->n_params)
+        return top_fail(parser, n_given == form->n_params_ab ? SUNDOG_ERR_UNSUPPORTED
+                                                             : SUNDOG_ERR_INPUT,
+                        n_given == form->n_params_ab
+                            ? "[ %s ]: %d parameters: free-energy B states are not supported "
+                              "(function type %d takes %d)"
+                            : "[ %s ]: %d parameters, function type %d takes %d or none",
+                        parser->directive, n_given, form->func, form->n_params);
+    double in[MD_MAX_PARAM], p[MD_MAX_PARAM];
+    BASE_TRY(top_read_numbers(parser, word + n_atoms + 1, n_given, in));
+    BASE_TRY(top_convert(parser, form, in, p));
+    add_interaction(parser, form, atoms, p);
+    return SUNDOG_OK;
+}
+
+/* Split a line of the form "atom func parameters", all of them required. */
+static sundog_status read_one_atom_form(top_parser *parser, char *line, int *atom,
+                                        const top_form **form, double p[MD_MAX_PARAM])
+{
+    char *word[TOP_MAX_WORDS];
+    int n = md_text_split(line, word, TOP_MAX_WORDS);
+    if (n < 2)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ %s ]: expected an atom, a function type and parameters",
+                        parser->directive);
+    BASE_TRY(read_atoms(parser, word, 1, atom));
+    BASE_TRY(top_find_form(parser, word[1], form));
+    if (n - 2 != (*form)->n_params)
+        return top_fail(parser, n - 2 == (*form)->n_params_ab ? SUNDOG_ERR_UNSUPPORTED
+                                                              : SUNDOG_ERR_INPUT,
+                        "[ %s ]: %d parameters, function type %d takes %d%s", parser->directive,
+                        n - 2, (*form)->func, (*form)->n_params,
+                        n - 2 == (*form)->n_params_ab ? " (no free-energy B state)" : "");
+    double in[MD_MAX_PARAM];
+    BASE_TRY(top_read_numbers(parser, word + 2, n - 2, in));
+    return top_convert(parser, *form, in, p);
+}
+
+/* The oxygen is named, the hydrogens are the next two atoms. */
+sundog_status top_parse_settles(top_parser *parser, char *line)
+{
+    int atoms[MD_MAX_KIND_ATOMS];
+    const top_form *form;
+    double p[MD_MAX_PARAM];
+    BASE_TRY(read_one_atom_form(parser, line, atoms, &form, p));
+    if (atoms[0] + 2 >= current(parser)->n_atoms)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ settles ]: two hydrogens must follow atom %d; molecule %s has %d atoms",
+                        atoms[0] + 1, current(parser)->name, current(parser)->n_atoms);
+    atoms[1] = atoms[0] + 1;
+    atoms[2] = atoms[0] + 2;
+    add_interaction(parser, form, atoms, p);
+    add_bond(parser, atoms[0], atoms[2]);
+    return SUNDOG_OK;
+}
+
+sundog_status top_parse_position_restraints(top_parser *parser, char *line)
+{
+    int atoms[MD_MAX_KIND_ATOMS];
+    const top_form *form;
+    double p[MD_MAX_PARAM];
+    BASE_TRY(read_one_atom_form(parser, line, atoms, &form, p));
+    add_interaction(parser, form, atoms, p);
+    return SUNDOG_OK;
+}
+
+/* An atom and those that it does not interact with; any number, so the line is not split. */
+sundog_status top_parse_exclusions(top_parser *parser, char *line)
+{
+    top_molecule *molecule = &parser->molecule;
+    int first = -1;
+    while (*line) {
+        char *end = line;
+        while (*end && !isspace((unsigned char)*end)) end++;
+        char *next = end;
+        while (isspace((unsigned char)*next)) next++;
+        *end = '\0';
+        int atom;
+        BASE_TRY(read_atoms(parser, &line, 1, &atom));
+        if (first < 0)
+            first = atom;
+        else if (atom != first)
+            add_pair(&molecule->excluded, &molecule->capacity_excluded, &molecule->n_excluded,
+                     first, atom);
+        line = next;
+    }
+    return SUNDOG_OK;
+}
+
+/* ---- completion ----------------------------------------------------------------------------- */
+
+static bool is_hydrogen(const md_atom *atom)
+{
+    return atom->name[0] == 'H' || atom->name[0] == 'h';
+}
+
+/* Move bonds of one kind to the constraints, those with a hydrogen or all. */
+static sundog_status constrain_bonds(top_parser *parser, md_kind kind)
+{
+    md_moltype *moltype = current(parser);
+    md_interactions *list = &moltype->list[kind];
+    int kept = 0;
+    for (int n = 0; n < list->n; n++) {
+        const int atoms[2] = {list->atoms[2 * n], list->atoms[2 * n + 1]};
+        if (parser->constraints == MD_CONSTRAINTS_H_BONDS &&
+            !is_hydrogen(&moltype->atom[atoms[0]]) && !is_hydrogen(&moltype->atom[atoms[1]])) {
+            list->atoms[2 * kept] = atoms[0];
+            list->atoms[2 * kept + 1] = atoms[1];
+            list->param[kept++] = list->param[n];
+            continue;
+        }
+        const double p[MD_MAX_PARAM] = {parser->topology->param[list->param[n]].p[0]};
+        if (p[0] <= 0.0)
+            return md_preprocessor_fail(parser->preprocessor, parser->molecule.place,
+                                        SUNDOG_ERR_INPUT,
+                                        "molecule %s: the bond of atoms %d and %d cannot be "
+                                        "constrained to a length of %g nm", moltype->name,
+                                        atoms[0] + 1, atoms[1] + 1, p[0]);
+        md_interactions_add(&moltype->list[MD_CONSTRAINT], MD_CONSTRAINT, atoms,
+                            top_add_param(parser, MD_CONSTRAINT, p));
+    }
+    list->n = kept;
+    return SUNDOG_OK;
+}
+
+sundog_status top_finish_molecule(top_parser *parser)
+{
+    top_molecule *molecule = &parser->molecule;
+    if (!molecule->place.line) return SUNDOG_OK;
+    md_moltype *moltype = current(parser);
+    if (moltype->n_atoms == 0)
+        return md_preprocessor_fail(parser->preprocessor, molecule->place, SUNDOG_ERR_INPUT,
+                                    "molecule %s has no [ atoms ]", moltype->name);
+    md_exclusions_build(moltype->n_atoms, (const top_pair *)molecule->bond, molecule->n_bonds,
+                        molecule->nrexcl, (const top_pair *)molecule->excluded,
+                        molecule->n_excluded, &moltype->exclusion_start, &moltype->exclusion);
+    if (parser->constraints != MD_CONSTRAINTS_NONE) {
+        BASE_TRY(constrain_bonds(parser, MD_BOND));
+        BASE_TRY(constrain_bonds(parser, MD_BOND_G96));
+    }
+    top_molecule_clear(molecule);
+    return SUNDOG_OK;
+}
+
+void top_molecule_clear(top_molecule *molecule)
+{
+    base_free(molecule->bond);
+    base_free(molecule->excluded);
+    memset(molecule, 0, sizeof *molecule);
+}

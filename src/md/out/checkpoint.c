@@ -13,8 +13,8 @@
  *          contents
  *      u64     CRC-64 of all that comes before
  *
- * Numbers are as in memory (64-bit integers, doubles): a restart is exact to the bit. The prefix has
- * its own sum and the length, so "cut short", "damaged" and "from a newer version" can be told
+ * Numbers are as in memory (64-bit integers, doubles): a restart is exact to the bit. The prefix
+ * has its own sum and the length, so "cut short", "damaged" and "from a newer version" can be told
  * apart. Readers skip sections that they do not know.
  *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
@@ -88,7 +88,7 @@ static sundog_status put(md_replace *file, uint64_t *sum, const void *bytes, siz
 
 static sundog_status put_sections(md_replace *file, const section *sections, int n)
 {
-    prefix start = { .order = ORDER_MARK, .version = VERSION };
+    prefix start = {.order = ORDER_MARK, .version = VERSION};
     memcpy(start.magic, magic, NAME_BYTES);
     start.n_bytes_file = sizeof start + SUM_BYTES;
     for (int s = 0; s < n; s++) start.n_bytes_file += SECTION_BYTES + sections[s].n_bytes;
@@ -109,20 +109,21 @@ static sundog_status put_sections(md_replace *file, const section *sections, int
 sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpoint)
 {
     const md_state *state = &checkpoint->state;
-    head_section head = { .n_atoms = state->n_atoms, .step = state->step, .time = state->time,
-                          .thermostat_work = state->thermostat_work,
-                          .has_velocities = state->has_velocities };
+    head_section head = {.n_atoms = state->n_atoms,
+                         .step = state->step,
+                         .time = state->time,
+                         .thermostat_work = state->thermostat_work,
+                         .has_velocities = state->has_velocities};
     memcpy(head.box, state->box.m, sizeof head.box);
-    inputs_section inputs = { checkpoint->topology_hash, checkpoint->params_hash,
-                              checkpoint->seed };
+    inputs_section inputs = {checkpoint->topology_hash, checkpoint->params_hash, checkpoint->seed};
     uint64_t row_bytes = (uint64_t)state->n_atoms * sizeof *state->x;
     const section sections[] = {
-        { "HEAD", &head, sizeof head },
-        { "INPUTS", &inputs, sizeof inputs },
-        { "OUTPUTS", checkpoint->output_offset, sizeof checkpoint->output_offset },
-        { "GRID", checkpoint->grid, sizeof checkpoint->grid },
-        { "X", state->x, row_bytes },
-        { "V", state->v, row_bytes },       /* last: left out when there are none */
+        {"HEAD", &head, sizeof head},
+        {"INPUTS", &inputs, sizeof inputs},
+        {"OUTPUTS", checkpoint->output_offset, sizeof checkpoint->output_offset},
+        {"GRID", checkpoint->grid, sizeof checkpoint->grid},
+        {"X", state->x, row_bytes},
+        {"V", state->v, row_bytes}, /* last: left out when there are none */
     };
     int n = (int)(sizeof sections / sizeof *sections) - (state->has_velocities ? 0 : 1);
 
@@ -145,21 +146,25 @@ typedef struct reader {
     FILE *file;
     const char *path;
     uint64_t sum;
-    uint64_t left;              /* bytes before the closing sum */
+    uint64_t left; /* bytes before the closing sum */
 } reader;
 
 static sundog_status fail_damaged(const reader *in, const char *what)
 {
-    return base_fail(SUNDOG_ERR_INPUT, "%s is damaged (%s); try the previous checkpoint, "
-                     "*_prev.cpt", in->path, what);
+    return base_fail(SUNDOG_ERR_INPUT,
+                     "%s is damaged (%s); try the previous checkpoint, "
+                     "*_prev.cpt",
+                     in->path, what);
 }
 
 static sundog_status fail_short(const reader *in)
 {
     if (ferror(in->file))
         return base_fail(SUNDOG_ERR_IO, "%s: reading failed: %s", in->path, strerror(errno));
-    return base_fail(SUNDOG_ERR_INPUT, "%s is cut short: it was not written to its end; try the "
-                     "previous checkpoint, *_prev.cpt", in->path);
+    return base_fail(SUNDOG_ERR_INPUT,
+                     "%s is cut short: it was not written to its end; try the "
+                     "previous checkpoint, *_prev.cpt",
+                     in->path);
 }
 
 static sundog_status get(reader *in, void *bytes, size_t n_bytes)
@@ -179,8 +184,8 @@ static sundog_status check_length(const reader *in, uint64_t stated)
     if (found < stated)
         return base_fail(SUNDOG_ERR_INPUT,
                          "%s is cut short: %llu of %llu bytes are there; try the previous "
-                         "checkpoint, *_prev.cpt", in->path, (unsigned long long)found,
-                         (unsigned long long)stated);
+                         "checkpoint, *_prev.cpt",
+                         in->path, (unsigned long long)found, (unsigned long long)stated);
     if (found > stated) return fail_damaged(in, "there are bytes behind its end");
     if (stated < sizeof(prefix) + SUM_BYTES) return fail_damaged(in, "impossible length");
     fseeko(in->file, (off_t)sizeof(prefix), SEEK_SET);
@@ -199,14 +204,17 @@ static sundog_status get_prefix(reader *in)
         return base_fail(SUNDOG_ERR_INPUT, "%s is not a checkpoint of this program", in->path);
     if (n < sizeof start) return fail_short(in);
     if (start.order == ORDER_SWAPPED)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s was written on a machine with the other byte "
-                         "order; restart from confout.gro there or here", in->path);
+        return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                         "%s was written on a machine with the other byte "
+                         "order; restart from confout.gro there or here",
+                         in->path);
     if (start.order != ORDER_MARK || start.sum != prefix_sum(&start))
         return fail_damaged(in, "the sum of its first bytes is wrong");
     if (start.version > VERSION)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s has format version %u; this program reads up "
-                         "to %d: use the newer program that wrote it", in->path, start.version,
-                         VERSION);
+        return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                         "%s has format version %u; this program reads up "
+                         "to %d: use the newer program that wrote it",
+                         in->path, start.version, VERSION);
     BASE_TRY(check_length(in, start.n_bytes_file));
     in->sum = md_crc64(0, &start, sizeof start);
     in->left = start.n_bytes_file - sizeof start - SUM_BYTES;
@@ -256,9 +264,12 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     uint64_t n_bytes;
     BASE_TRY(get(in, name, NAME_BYTES));
     BASE_TRY(get(in, &n_bytes, sizeof n_bytes));
-    static const struct { const char *name; unsigned bit; } known[] = {
-        { "HEAD    ", HAS_HEAD }, { "INPUTS  ", HAS_INPUTS }, { "OUTPUTS ", HAS_OUTPUTS },
-        { "GRID    ", HAS_GRID }, { "X       ", HAS_X },      { "V       ", HAS_V },
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } known[] = {
+        {"HEAD    ", HAS_HEAD}, {"INPUTS  ", HAS_INPUTS}, {"OUTPUTS ", HAS_OUTPUTS},
+        {"GRID    ", HAS_GRID}, {"X       ", HAS_X},      {"V       ", HAS_V},
     };
     unsigned bit = 0;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -303,10 +314,10 @@ static sundog_status get_all(reader *in, md_checkpoint *to)
 
 sundog_status md_checkpoint_read(const char *path, md_checkpoint *out)
 {
-    reader in = { .file = fopen(path, "rb"), .path = path };
+    reader in = {.file = fopen(path, "rb"), .path = path};
     if (!in.file)
         return base_fail(SUNDOG_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    md_checkpoint made = { .seed = 0 };
+    md_checkpoint made = {.seed = 0};
     sundog_status status = get_all(&in, &made);
     fclose(in.file);
     if (status != SUNDOG_OK) {

@@ -4,13 +4,13 @@
 #define MD_CHECKPOINT_H
 #include "md/core/state.h"
 
-enum { MD_N_OUTPUTS = 4 };          /* energy.csv, traj_comp.xtc, traj.trr, md.log */
+enum { MD_N_OUTPUTS = 4 }; /* energy.csv, traj_comp.xtc, traj.trr, md.log */
 typedef struct md_checkpoint {
     md_state state;
-    uint64_t topology_hash, params_hash;        /* of the inputs, to refuse a foreign restart */
-    int64_t seed;                               /* thermostat */
-    int64_t output_offset[MD_N_OUTPUTS];        /* bytes of each output at this step; -1: not open */
-    int grid[3];                                /* domains of the writer; any grid may restart */
+    uint64_t topology_hash, params_hash; /* of the inputs, to refuse a foreign restart */
+    int64_t seed;                        /* thermostat */
+    int64_t output_offset[MD_N_OUTPUTS]; /* bytes of each output at this step; -1: not open */
+    int grid[3];                         /* domains of the writer; any grid may restart */
 } md_checkpoint;
 
 sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpoint);

@@ -22,16 +22,16 @@ enum { TEXT_BYTES = 1 << 16, LINE_BYTES = 128 };
 
 /* Order in which to place the atoms of a molecule: each after the atom it is bonded to. */
 typedef struct bond_tree {
-    int *order;                 /* [n_atoms] */
-    int *parent;                /* [n_atoms]; -1: stays where it is */
+    int *order;  /* [n_atoms] */
+    int *parent; /* [n_atoms]; -1: stays where it is */
 } bond_tree;
 
 typedef struct bond_lists {
-    int *start;                 /* [n_atoms + 1] */
+    int *start; /* [n_atoms + 1] */
     int *partner;
 } bond_lists;
 
-static const md_kind bond_kinds[] = { MD_BOND, MD_BOND_G96, MD_CONSTRAINT, MD_SETTLE };
+static const md_kind bond_kinds[] = {MD_BOND, MD_BOND_G96, MD_CONSTRAINT, MD_SETTLE};
 enum { N_BOND_KINDS = sizeof bond_kinds / sizeof *bond_kinds };
 
 /* Count (partner NULL) or fill in both ends of every bond; a SETTLE holds two, O-H and O-H. */
@@ -57,7 +57,7 @@ static bond_lists bond_lists_of(const md_moltype *moltype)
     int n = moltype->n_atoms;
     int *count = base_alloc_zero((size_t)n * sizeof *count);
     visit_bonds(moltype, count, NULL);
-    bond_lists bonds = { .start = base_alloc((size_t)(n + 1) * sizeof(int)) };
+    bond_lists bonds = {.start = base_alloc((size_t)(n + 1) * sizeof(int))};
     bonds.start[0] = 0;
     for (int i = 0; i < n; i++) {
         bonds.start[i + 1] = bonds.start[i] + count[i];
@@ -73,8 +73,8 @@ static bond_tree bond_tree_of(const md_moltype *moltype)
 {
     int n = moltype->n_atoms, n_placed = 0;
     bond_lists bonds = bond_lists_of(moltype);
-    bond_tree tree = { .order = base_alloc((size_t)n * sizeof(int)),
-                       .parent = base_alloc((size_t)n * sizeof(int)) };
+    bond_tree tree = {.order = base_alloc((size_t)n * sizeof(int)),
+                      .parent = base_alloc((size_t)n * sizeof(int))};
     bool *seen = base_alloc_zero((size_t)n * sizeof *seen);
     for (int root = 0; root < n; root++) {
         if (seen[root]) continue;
@@ -103,7 +103,7 @@ static void make_whole(const md_box *box, const bond_tree *tree, int n_atoms, co
                        double (*whole)[3])
 {
     for (int k = 0; k < n_atoms; k++) {
-        int atom = tree->order[k], parent = tree->parent[k];
+        int atom = tree->order[k], parent = tree->parent[atom];
         memcpy(whole[atom], x[atom], sizeof *whole);
         if (parent < 0) continue;
         double d[3];
@@ -130,7 +130,7 @@ static sundog_status flush_text(text_writer *out)
 /* Right-aligned; false if it does not fit. */
 static bool put_fixed(char *field, int width, int decimals, double value)
 {
-    static const double power[] = { 1, 10, 100, 1e3, 1e4, 1e5 };
+    static const double power[] = {1, 10, 100, 1e3, 1e4, 1e5};
     double scaled = fabs(value) * power[decimals];
     if (!(scaled < 1e15)) return false;
     int64_t digits = llrint(scaled);
@@ -189,11 +189,11 @@ static sundog_status put_atom(conf_writer *conf, const md_atom_place *place, con
             fits = put_fixed(p, 8, 4, conf->state->v[global][k]) && fits;
     if (!fits) {
         const double *v = conf->state->v[global];
-        return base_fail(SUNDOG_ERR_PHYSICS,
-                         "%s: atom %lld does not fit the format: position (%g, %g, %g) nm, velocity "
-                         "(%g, %g, %g) nm/ps; the system has probably blown up",
-                         conf->text.replace->path, (long long)global + 1, x[0], x[1], x[2], v[0],
-                         v[1], v[2]);
+        return base_fail(
+            SUNDOG_ERR_PHYSICS,
+            "%s: atom %lld does not fit the format: position (%g, %g, %g) nm, velocity "
+            "(%g, %g, %g) nm/ps; the system has probably blown up",
+            conf->text.replace->path, (long long)global + 1, x[0], x[1], x[2], v[0], v[1], v[2]);
     }
     *p++ = '\n';
     conf->text.n = (size_t)(p - conf->text.text);
@@ -209,9 +209,10 @@ static sundog_status put_block(conf_writer *conf, int block_number)
     double(*whole)[3] = base_alloc((size_t)n * sizeof *whole);
     sundog_status status = SUNDOG_OK;
     for (int64_t molecule = 0; molecule < block->count && status == SUNDOG_OK; molecule++) {
-        md_atom_place place = { .block = block_number, .moltype = block->moltype,
-                                .molecule = molecule,
-                                .first_atom = block->first_atom + molecule * n };
+        md_atom_place place = {.block = block_number,
+                               .moltype = block->moltype,
+                               .molecule = molecule,
+                               .first_atom = block->first_atom + molecule * n};
         make_whole(&conf->state->box, &tree, n,
                    (const double(*)[3])conf->state->x + place.first_atom, whole);
         for (place.atom = 0; place.atom < n && status == SUNDOG_OK; place.atom++)
@@ -226,14 +227,15 @@ static sundog_status put_block(conf_writer *conf, int block_number)
 static sundog_status put_box(conf_writer *conf)
 {
     const md_box *box = &conf->state->box;
-    static const int entry[9][2] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 0, 1 }, { 0, 2 },
-                                     { 1, 0 }, { 1, 2 }, { 2, 0 }, { 2, 1 } };
+    static const int entry[9][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2},
+                                    {1, 0}, {1, 2}, {2, 0}, {2, 1}};
     int n = md_box_is_orthogonal(box) ? 3 : 9;
     BASE_TRY(flush_text(&conf->text));
     char *p = conf->text.text;
     for (int k = 0; k < n; k++, p += 10) {
         if (!put_fixed(p, 10, 5, box->m[entry[k][0]][entry[k][1]]))
-            return base_fail(SUNDOG_ERR_PHYSICS, "%s: a box length of %g nm does not fit the format",
+            return base_fail(SUNDOG_ERR_PHYSICS,
+                             "%s: a box length of %g nm does not fit the format",
                              conf->text.replace->path, box->m[entry[k][0]][entry[k][1]]);
     }
     *p++ = '\n';
@@ -244,7 +246,7 @@ static sundog_status put_box(conf_writer *conf)
 static sundog_status put_title(conf_writer *conf, const char *title)
 {
     char head[512];
-    int n_title = (int)strcspn(title, "\r\n");      /* the title is one line */
+    int n_title = (int)strcspn(title, "\r\n"); /* the title is one line */
     if (n_title > 400) n_title = 400;
     int n = snprintf(head, sizeof head, "%.*s\n%5lld\n", n_title, title,
                      (long long)conf->state->n_atoms);

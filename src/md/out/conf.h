@@ -1,4 +1,4 @@
-/* confout.gro: positions with 3 decimals (velocities 4), written to a temporary name and renamed. */
+/* confout.gro: positions with 3 decimals (velocities 4). Replaced whole, or not touched. */
 #ifndef MD_CONF_H
 #define MD_CONF_H
 #include "md/core/state.h"

@@ -1,8 +1,8 @@
 /* CRC-64 (crc64.h), eight bytes a step.
  *
  * The remainder of the bytes, as a polynomial over GF(2), modulo x^64 + ... . table[0][b] is the
- * remainder that the byte b leaves; table[k][b] the same when k zero bytes follow, so that the eight
- * bytes of a step are looked up independently of one another. About 1.5 GB/s, faster than disks.
+ * remainder that the byte b leaves; table[k][b] the same when k zero bytes follow, so that the
+ * eight bytes of a step are looked up independently of one another: faster than most disks.
  */
 #include "md/out/crc64.h"
 

@@ -1,4 +1,4 @@
-/* CRC-64 (ECMA-182 polynomial, reflected, as in the .xz format). Start with 0 and feed in pieces. */
+/* CRC-64 (ECMA-182, reflected, as in the .xz format). Start with 0 and feed in pieces. */
 #ifndef MD_CRC64_H
 #define MD_CRC64_H
 #include <stddef.h>

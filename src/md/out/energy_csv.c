@@ -14,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 32 };         /* the longest of %.12g, with its comma */
+enum { NUMBER_BYTES = 32 }; /* the longest of %.12g, with its comma */
 
 struct md_energy_csv {
     md_file *file;
     int n;
-    char *row;                      /* room for one row */
+    char *row; /* room for one row */
 };
 
 static size_t quoted_bytes(const char *name)
 {
-    size_t n = strlen(name) + 3;    /* two quotes and a comma */
+    size_t n = strlen(name) + 3; /* two quotes and a comma */
     for (; *name; name++) n += *name == '"';
     return n;
 }
@@ -73,7 +73,8 @@ static sundog_status check_header(const char *path, int64_t append_at, const cha
     if (same) return SUNDOG_OK;
     return base_fail(SUNDOG_ERR_INPUT,
                      "%s has other columns than this run writes; go on in another folder, or with "
-                     "the parameters of the run that wrote it", path);
+                     "the parameters of the run that wrote it",
+                     path);
 }
 
 sundog_status md_energy_csv_open(const char *path, int64_t append_at, const char *const *columns,

@@ -25,7 +25,7 @@ enum { BUFFER_BYTES = 1 << 16 };
 struct md_file {
     int fd;
     char *path;
-    int64_t offset;             /* end of the last whole record */
+    int64_t offset; /* end of the last whole record */
     size_t n_buffered;
     unsigned char buffer[BUFFER_BYTES];
 };
@@ -105,8 +105,10 @@ static sundog_status write_through(md_file *file, const void *bytes, size_t n_by
     int error = write_all(file->fd, bytes, n_bytes);
     if (error == 0) return SUNDOG_OK;
     md_file_drop_record(file);
-    return base_fail(SUNDOG_ERR_IO, "%s: writing failed: %s (the file ends with the last record "
-                     "that was written whole)", file->path, strerror(error));
+    return base_fail(SUNDOG_ERR_IO,
+                     "%s: writing failed: %s (the file ends with the last record "
+                     "that was written whole)",
+                     file->path, strerror(error));
 }
 
 static sundog_status flush_buffer(md_file *file)
@@ -143,7 +145,7 @@ sundog_status md_file_end_record(md_file *file)
 {
     BASE_TRY(flush_buffer(file));
     off_t end = lseek(file->fd, 0, SEEK_CUR);
-    if (end >= 0) file->offset = end;       /* a pipe has no offset */
+    if (end >= 0) file->offset = end; /* a pipe has no offset */
     return SUNDOG_OK;
 }
 
@@ -178,19 +180,21 @@ sundog_status md_replace_begin(const char *path, md_replace *out)
     char *temporary = join(path, ".tmp");
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
-        sundog_status status = base_fail(SUNDOG_ERR_IO, "%s: cannot be created: %s", temporary,
-                                         strerror(errno));
+        sundog_status status =
+            base_fail(SUNDOG_ERR_IO, "%s: cannot be created: %s", temporary, strerror(errno));
         base_free(temporary);
         return status;
     }
-    *out = (md_replace){ .fd = fd, .path = base_strdup(path), .temporary = temporary };
+    *out = (md_replace){.fd = fd, .path = base_strdup(path), .temporary = temporary};
     return SUNDOG_OK;
 }
 
 static sundog_status fail_replace(const md_replace *replace, const char *what, int error)
 {
-    return base_fail(SUNDOG_ERR_IO, "%s: %s failed: %s (a file of this name that was there before "
-                     "is unchanged)", replace->path, what, strerror(error));
+    return base_fail(SUNDOG_ERR_IO,
+                     "%s: %s failed: %s (a file of this name that was there before "
+                     "is unchanged)",
+                     replace->path, what, strerror(error));
 }
 
 sundog_status md_replace_write(md_replace *replace, const void *bytes, size_t n_bytes)
@@ -204,7 +208,7 @@ static void end_replace(md_replace *replace)
     if (replace->fd >= 0) close(replace->fd);
     base_free(replace->path);
     base_free(replace->temporary);
-    *replace = (md_replace){ .fd = -1 };
+    *replace = (md_replace){.fd = -1};
 }
 
 void md_replace_cancel(md_replace *replace)
@@ -223,7 +227,7 @@ static int keep_old_file(const char *path, const char *kept)
     unlink(step);
     if (link(path, step) == 0) {
         if (rename(step, kept) != 0) error = errno;
-        unlink(step);   /* still there when both names were one file already */
+        unlink(step); /* still there when both names were one file already */
     } else if (errno != ENOENT) {
         if (rename(path, kept) != 0) error = errno;
     }

@@ -24,9 +24,9 @@ sundog_status md_file_write_be32(md_file *file, const uint32_t *words, size_t n_
 sundog_status md_file_end_record(md_file *file);
 /* Drop what was written since the last md_file_end_record. */
 void md_file_drop_record(md_file *file);
-int64_t md_file_offset(const md_file *file);        /* end of the last whole record */
+int64_t md_file_offset(const md_file *file); /* end of the last whole record */
 const char *md_file_path(const md_file *file);
-sundog_status md_file_close(md_file **file);        /* accepts NULL, leaves NULL */
+sundog_status md_file_close(md_file **file); /* accepts NULL, leaves NULL */
 
 typedef struct md_replace {
     int fd;

@@ -35,30 +35,30 @@ typedef struct curve_style {
 } curve_style;
 
 static const curve_style styles[MD_PLOT_N] = {
-    [MD_PLOT_POTENTIAL] = { "Potential", "#2b6cb0", "#2b6cb0" },
-    [MD_PLOT_TOTAL] = { "Total", "#dd6b20", "#dd6b20" },
-    [MD_PLOT_CONSERVED] = { "Conserved", "#2f855a", "#2f855a" },
-    [MD_PLOT_TEMPERATURE] = { "Temperature", "#9b2c2c", "#e8b4b0" },
-    [MD_PLOT_PRESSURE] = { "Pressure", "#553c9a", "#c6bbe4" },
+    [MD_PLOT_POTENTIAL] = {"Potential", "#2b6cb0", "#2b6cb0"},
+    [MD_PLOT_TOTAL] = {"Total", "#dd6b20", "#dd6b20"},
+    [MD_PLOT_CONSERVED] = {"Conserved", "#2f855a", "#2f855a"},
+    [MD_PLOT_TEMPERATURE] = {"Temperature", "#9b2c2c", "#e8b4b0"},
+    [MD_PLOT_PRESSURE] = {"Pressure", "#553c9a", "#c6bbe4"},
 };
 
 typedef struct scale {
-    double factor;                  /* multiply by this */
+    double factor; /* multiply by this */
     const char *unit;
 } scale;
 
 static scale time_scale(double span_ps)
 {
-    if (span_ps < 1e4) return (scale){ 1.0, "ps" };
-    if (span_ps < 1e7) return (scale){ 1e-3, "ns" };
-    return (scale){ 1e-6, "µs" };
+    if (span_ps < 1e4) return (scale){1.0, "ps"};
+    if (span_ps < 1e7) return (scale){1e-3, "ns"};
+    return (scale){1e-6, "µs"};
 }
 
 static scale energy_scale(double largest)
 {
-    if (largest < 1e4) return (scale){ 1.0, "kJ/mol" };
-    if (largest < 1e7) return (scale){ 1e-3, "10^3 kJ/mol" };
-    return (scale){ 1e-6, "10^6 kJ/mol" };
+    if (largest < 1e4) return (scale){1.0, "kJ/mol"};
+    if (largest < 1e7) return (scale){1e-3, "10³ kJ/mol"};
+    return (scale){1e-6, "10⁶ kJ/mol"};
 }
 
 static void put_line(FILE *out, const char *name, int curve, const md_plot_line *line,
@@ -80,26 +80,34 @@ static void put_range(FILE *out, char axis, double low, double high, double air)
 
 static void put_setup(FILE *out, bool svg, const md_plot_data *data, scale time)
 {
-    if (svg) fputs("set terminal svg size 960,900 font 'sans-serif,15' background 'white'\n", out);
-    else fputs("set terminal pngcairo size 1440,1350 font 'Sans,20' background 'white' "
-               "linewidth 1.5\n", out);
+    if (svg)
+        fputs("set terminal svg size 960,900 font 'sans-serif,15' background 'white'\n", out);
+    else
+        fputs("set terminal pngcairo size 1440,1350 font 'Sans,20' background 'white' "
+              "linewidth 1.5\n",
+              out);
     fputs("set encoding utf8\n"
           "set border 3 linecolor rgb '#606060'\n"
           "set tics nomirror scale 0.5 textcolor rgb '#303030'\n"
           "set grid linecolor rgb '#e4e4e4' linetype 1 linewidth 0.8\n"
           "set key at graph 1,1.03 right bottom horizontal Left reverse samplen 2 width 1\n"
           "set format y '%.6g'\n"
-          "set ytics autofreq\n", out);
+          "set ytics autofreq\n",
+          out);
     double first = data->first_time * time.factor, last = data->last_time * time.factor;
-    if (first < last) fprintf(out, "set xrange [%.12g:%.12g]\n", first, last);
-    else put_range(out, 'x', first, first, 0.0);
+    if (first < last)
+        fprintf(out, "set xrange [%.12g:%.12g]\n", first, last);
+    else
+        put_range(out, 'x', first, first, 0.0);
     fputs("set multiplot layout 3,1 margins 0.125,0.965,0.08,0.95 spacing 0,0.075\n", out);
 }
 
 static void put_caption(FILE *out, const char *name, const md_plot_series *series, const char *unit)
 {
-    fprintf(out, "set label 1 '%s: mean %.1f, sd %.1f %s' at graph 0,1.07 left textcolor rgb "
-            "'#303030'\n", name, series->mean, series->deviation, unit);
+    fprintf(out,
+            "set label 1 '%s: mean %.1f, sd %.1f %s' at graph 0,1.07 left textcolor rgb "
+            "'#303030'\n",
+            name, series->mean, series->deviation, unit);
 }
 
 static const char *point_style(const md_plot_data *data)
@@ -136,8 +144,10 @@ static void put_fluctuating_panel(FILE *out, const md_plot_data *data, int c, co
             point_style(data), has_smooth ? style->pale : style->colour,
             has_smooth ? "each row" : "");
     if (has_smooth)
-        fprintf(out, ", $smooth%d using 1:2 with lines linewidth 2 linecolor rgb '%s' title "
-                "'running mean'", c, style->colour);
+        fprintf(out,
+                ", $smooth%d using 1:2 with lines linewidth 2 linecolor rgb '%s' title "
+                "'running mean'",
+                c, style->colour);
     fputs("\n", out);
 }
 
@@ -151,8 +161,7 @@ static void put_script(FILE *out, bool svg, const md_plot_data *data)
         const md_plot_series *series = &data->series[c];
         double factor = c <= MD_PLOT_CONSERVED ? energy.factor : 1.0;
         put_line(out, "line", c, &series->line, time.factor, factor);
-        if (series->smooth.n > 0)
-            put_line(out, "smooth", c, &series->smooth, time.factor, factor);
+        if (series->smooth.n > 0) put_line(out, "smooth", c, &series->smooth, time.factor, factor);
     }
     put_setup(out, svg, data, time);
     put_energy_panel(out, data, energy);
@@ -166,8 +175,8 @@ static void put_script(FILE *out, bool svg, const md_plot_data *data)
 
 typedef struct child {
     pid_t pid;
-    int script_fd;                  /* we write */
-    int error_fd;                   /* we read */
+    int script_fd; /* we write */
+    int error_fd;  /* we read */
 } child;
 
 static sundog_status spawn_gnuplot(int image_fd, child *out)
@@ -186,7 +195,7 @@ static sundog_status spawn_gnuplot(int image_fd, child *out)
     posix_spawn_file_actions_adddup2(&actions, image_fd, 1);
     posix_spawn_file_actions_adddup2(&actions, errors[1], 2);
     char name[] = "gnuplot";
-    char *arguments[] = { name, NULL };
+    char *arguments[] = {name, NULL};
     int error = posix_spawnp(&out->pid, name, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(script[1]);
@@ -195,7 +204,8 @@ static sundog_status spawn_gnuplot(int image_fd, child *out)
         close(script[0]);
         close(errors[0]);
         if (error == ENOENT)
-            return base_fail(SUNDOG_ERR_UNSUPPORTED, "plot: the program gnuplot is not installed "
+            return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                             "plot: the program gnuplot is not installed "
                              "(on Debian and Ubuntu: apt install gnuplot-nox)");
         return base_fail(SUNDOG_ERR_IO, "plot: gnuplot cannot be started: %s", strerror(error));
     }
@@ -275,8 +285,10 @@ static sundog_status draw(const md_plot_data *data, const char *image_path, bool
     sundog_status status = md_replace_begin(image_path, &image);
     if (status == SUNDOG_OK) {
         status = run_gnuplot(image.fd, script, n_bytes);
-        if (status == SUNDOG_OK) status = md_replace_commit(&image, NULL);
-        else md_replace_cancel(&image);
+        if (status == SUNDOG_OK)
+            status = md_replace_commit(&image, NULL);
+        else
+            md_replace_cancel(&image);
     }
     free(script);
     return status;

@@ -17,21 +17,21 @@ enum { MAX_BUCKETS = 800, MIN_SMOOTH_ROWS = 60, N_COLUMNS = MD_PLOT_N + 1 };
 
 /* Time first, then the curves; either name will do. */
 static const char *const column_names[N_COLUMNS][2] = {
-    { "Time", "Time" },
-    { "Potential", "Potential" },
-    { "Total Energy", "Total" },
-    { "Conserved En.", "Conserved" },
-    { "Temperature", "Temperature" },
-    { "Pressure", "Pressure" },
+    {"Time", "Time"},
+    {"Potential", "Potential"},
+    {"Total Energy", "Total"},
+    {"Conserved En.", "Conserved"},
+    {"Temperature", "Temperature"},
+    {"Pressure", "Pressure"},
 };
 
 typedef struct table {
     const char *path;
-    int n_fields;                   /* of every line */
-    int field[N_COLUMNS];           /* where our columns are */
+    int n_fields;         /* of every line */
+    int field[N_COLUMNS]; /* where our columns are */
     int64_t n_rows;
     size_t capacity[N_COLUMNS];
-    double *column[N_COLUMNS];      /* [n_rows] */
+    double *column[N_COLUMNS]; /* [n_rows] */
 } table;
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -78,14 +78,16 @@ static sundog_status parse_header(table *t, char *line)
     }
     for (int c = 0; c < N_COLUMNS; c++)
         if (t->field[c] < 0)
-            return base_fail(SUNDOG_ERR_INPUT, "%s has no column \"%s\" in its first line: it is "
-                             "not an energy.csv of this program", t->path, column_names[c][0]);
+            return base_fail(SUNDOG_ERR_INPUT,
+                             "%s has no column \"%s\" in its first line: it is "
+                             "not an energy.csv of this program",
+                             t->path, column_names[c][0]);
     return SUNDOG_OK;
 }
 
 static sundog_status parse_row(table *t, const char *line, int64_t number)
 {
-    double value[N_COLUMNS] = { 0 };
+    double value[N_COLUMNS] = {0};
     int n = 0;
     for (const char *p = line;; n++) {
         char *end;
@@ -123,8 +125,10 @@ static sundog_status parse_file(table *t, FILE *file)
         number++;
         bool whole = line[n - 1] == '\n';
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = '\0';
-        if (number == 1) status = parse_header(t, line);
-        else if (n > 0) status = parse_row(t, line, number);
+        if (number == 1)
+            status = parse_header(t, line);
+        else if (n > 0)
+            status = parse_row(t, line, number);
         /* The last row of a running simulation may be half written. */
         if (number > 1 && !whole) status = SUNDOG_OK;
     }
@@ -185,7 +189,7 @@ static void smooth(const double *time, const double *value, int64_t n, double me
     int64_t n_points = n < MAX_BUCKETS ? n : MAX_BUCKETS;
     line->point = base_alloc((size_t)n_points * sizeof *line->point);
     int64_t first = 0, last = 0;
-    double sum = 0.0;               /* of value - mean over [first, last), small numbers */
+    double sum = 0.0; /* of value - mean over [first, last), small numbers */
     for (int64_t k = 0; k < n_points; k++) {
         int64_t centre = n_points > 1 ? (n - 1) * k / (n_points - 1) : 0;
         while (last < n && last <= centre + half) sum += value[last++] - mean;
@@ -221,7 +225,8 @@ static sundog_status fill(const table *t, md_plot_data *data)
     data->last_time = t->column[0][t->n_rows - 1];
     for (int c = 1; c < N_COLUMNS && status == SUNDOG_OK; c++) {
         int64_t n = take_finite(t, c, time, value);
-        if (n > 0) summarise(time, value, n, &data->series[c - 1]);
+        if (n > 0)
+            summarise(time, value, n, &data->series[c - 1]);
         else
             status = base_fail(SUNDOG_ERR_INPUT, "%s: column \"%s\" holds no finite number",
                                t->path, column_names[c][0]);
@@ -236,7 +241,7 @@ sundog_status md_plot_data_read(const char *csv_path, md_plot_data *out)
     FILE *file = fopen(csv_path, "rb");
     if (!file)
         return base_fail(SUNDOG_ERR_IO, "%s: cannot be opened: %s", csv_path, strerror(errno));
-    table t = { .path = csv_path };
+    table t = {.path = csv_path};
     memset(out, 0, sizeof *out);
     sundog_status status = parse_file(&t, file);
     fclose(file);

@@ -4,23 +4,27 @@
 #include "base/status.h"
 
 enum md_plot_curve {
-    MD_PLOT_POTENTIAL, MD_PLOT_TOTAL, MD_PLOT_CONSERVED, MD_PLOT_TEMPERATURE, MD_PLOT_PRESSURE,
+    MD_PLOT_POTENTIAL,
+    MD_PLOT_TOTAL,
+    MD_PLOT_CONSERVED,
+    MD_PLOT_TEMPERATURE,
+    MD_PLOT_PRESSURE,
     MD_PLOT_N
 };
 
 typedef struct md_plot_line {
     int n;
-    double (*point)[2];             /* [n] time (ps), value */
+    double (*point)[2]; /* [n] time (ps), value */
 } md_plot_line;
 
 typedef struct md_plot_series {
-    md_plot_line line;              /* extremes kept */
-    md_plot_line smooth;            /* running mean over a fiftieth of the time; empty when short */
+    md_plot_line line;   /* extremes kept */
+    md_plot_line smooth; /* running mean over a fiftieth of the time; empty when short */
     double min, max, mean, deviation;
 } md_plot_series;
 
 typedef struct md_plot_data {
-    double first_time, last_time;   /* ps */
+    double first_time, last_time; /* ps */
     int64_t n_rows;
     md_plot_series series[MD_PLOT_N];
 } md_plot_data;

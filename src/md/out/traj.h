@@ -16,8 +16,8 @@ sundog_status md_trr_open(const char *path, int64_t append_at, md_trr **out);
 sundog_status md_trr_write(md_trr *trr, int64_t step, double time, const md_box *box,
                            int64_t n_atoms, const double (*x)[3], const double (*v)[3],
                            const float (*f)[3]);
-int64_t md_trr_offset(const md_trr *trr);           /* bytes so far */
-sundog_status md_trr_close(md_trr **trr);           /* accepts NULL; reports a failed last write */
+int64_t md_trr_offset(const md_trr *trr); /* bytes so far */
+sundog_status md_trr_close(md_trr **trr); /* accepts NULL; reports a failed last write */
 
 sundog_status md_xtc_open(const char *path, int64_t append_at, double precision, md_xtc **out);
 sundog_status md_xtc_write(md_xtc *xtc, int64_t step, double time, const md_box *box,

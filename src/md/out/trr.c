@@ -47,12 +47,23 @@ static sundog_status write_header(md_file *file, int64_t step, double time, int6
                                   const bool has[3])
 {
     uint32_t block = (uint32_t)(n_atoms * 3 * 4);
-    const uint32_t start[] = { TRR_MAGIC, 13, 12 };
+    const uint32_t start[] = {TRR_MAGIC, 13, 12};
     const uint32_t rest[] = {
-        0, 0, 36, 0, 0, 0, 0,
-        has[0] ? block : 0, has[1] ? block : 0, has[2] ? block : 0,
-        (uint32_t)n_atoms, (uint32_t)(uint64_t)step, 0,
-        float_bits(time), float_bits(0.0),
+        0,
+        0,
+        36,
+        0,
+        0,
+        0,
+        0,
+        has[0] ? block : 0,
+        has[1] ? block : 0,
+        has[2] ? block : 0,
+        (uint32_t)n_atoms,
+        (uint32_t)(uint64_t)step,
+        0,
+        float_bits(time),
+        float_bits(0.0),
     };
     BASE_TRY(md_file_write_be32(file, start, sizeof start / sizeof *start));
     BASE_TRY(md_file_write(file, "GMX_trn_file", 12));
@@ -86,7 +97,7 @@ sundog_status md_trr_write(md_trr *trr, int64_t step, double time, const md_box 
                            int64_t n_atoms, const double (*x)[3], const double (*v)[3],
                            const float (*f)[3])
 {
-    const bool has[3] = { x != NULL, v != NULL, f != NULL };
+    const bool has[3] = {x != NULL, v != NULL, f != NULL};
     if (n_atoms < 0 || n_atoms > INT32_MAX / 12)
         return base_fail(SUNDOG_ERR_UNSUPPORTED,
                          "%s: the trr format holds at most %d atoms, not %lld; set nstxout, "

@@ -48,7 +48,8 @@ sundog_status md_xtc_open(const char *path, int64_t append_at, double precision,
     if (!(precision > 0.0 && precision < 1e9))
         return base_fail(SUNDOG_ERR_ARGUMENT,
                          "%s: precision %g is not usable; compressed-x-precision counts steps per "
-                         "nm, 1000 is usual", path, precision);
+                         "nm, 1000 is usual",
+                         path, precision);
     md_file *file;
     BASE_TRY(md_file_open(path, append_at, &file));
     md_xtc *xtc = base_alloc_zero(sizeof *xtc);
@@ -62,8 +63,10 @@ static sundog_status fail_coordinate(const md_xtc *xtc, int64_t atom, const doub
 {
     bool finite = isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]);
     if (!finite)
-        return base_fail(SUNDOG_ERR_PHYSICS, "%s: atom %lld is at (%g, %g, %g): the system has "
-                         "blown up", md_file_path(xtc->file), (long long)atom + 1, x[0], x[1], x[2]);
+        return base_fail(SUNDOG_ERR_PHYSICS,
+                         "%s: atom %lld is at (%g, %g, %g): the system has "
+                         "blown up",
+                         md_file_path(xtc->file), (long long)atom + 1, x[0], x[1], x[2]);
     return base_fail(SUNDOG_ERR_UNSUPPORTED,
                      "%s: atom %lld is at (%g, %g, %g) nm; with compressed-x-precision %g the "
                      "format reaches %g nm: lower the precision or write nstxout frames",
@@ -77,8 +80,8 @@ static sundog_status quantise(md_xtc *xtc, int64_t n_atoms, const double (*x)[3]
     md_xtc_pack *pack = &xtc->pack;
     const double scale = (double)xtc->precision;
     BASE_RESERVE(pack->q, pack->q_capacity, n_atoms);
-    int32_t min[3] = { INT32_MAX, INT32_MAX, INT32_MAX };
-    int32_t max[3] = { INT32_MIN, INT32_MIN, INT32_MIN };
+    int32_t min[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
+    int32_t max[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
     for (int64_t i = 0; i < n_atoms; i++) {
         for (int k = 0; k < 3; k++) {
             double scaled = x[i][k] * scale;
@@ -91,11 +94,12 @@ static sundog_status quantise(md_xtc *xtc, int64_t n_atoms, const double (*x)[3]
     }
     for (int k = 0; k < 3; k++) {
         if ((double)max[k] - (double)min[k] >= MAX_INTEGER)
-            return base_fail(SUNDOG_ERR_UNSUPPORTED,
-                             "%s: atoms lie between %g and %g nm along %c; with "
-                             "compressed-x-precision %g the format spans %g nm: lower the precision",
-                             md_file_path(xtc->file), min[k] / scale, max[k] / scale, 'x' + k, scale,
-                             MAX_INTEGER / scale);
+            return base_fail(
+                SUNDOG_ERR_UNSUPPORTED,
+                "%s: atoms lie between %g and %g nm along %c; with "
+                "compressed-x-precision %g the format spans %g nm: lower the precision",
+                md_file_path(xtc->file), min[k] / scale, max[k] / scale, 'x' + k, scale,
+                MAX_INTEGER / scale);
     }
     memcpy(pack->min, min, sizeof min);
     memcpy(pack->max, max, sizeof max);
@@ -113,7 +117,7 @@ static sundog_status write_plain(md_file *file, int64_t n_atoms, const double (*
 static sundog_status write_packed(md_xtc *xtc)
 {
     const md_xtc_pack *pack = &xtc->pack;
-    uint32_t words[9] = { float_bits((double)xtc->precision) };
+    uint32_t words[9] = {float_bits((double)xtc->precision)};
     for (int k = 0; k < 3; k++) {
         words[1 + k] = (uint32_t)pack->min[k];
         words[4 + k] = (uint32_t)pack->max[k];
@@ -130,23 +134,27 @@ sundog_status md_xtc_write(md_xtc *xtc, int64_t step, double time, const md_box 
 {
     const bool packed = n_atoms > MAX_PLAIN_ATOMS;
     if (n_atoms < 0 || n_atoms > MAX_ATOMS)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s: the xtc format holds at most %d atoms, not "
-                         "%lld", md_file_path(xtc->file), MAX_ATOMS, (long long)n_atoms);
+        return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                         "%s: the xtc format holds at most %d atoms, not "
+                         "%lld",
+                         md_file_path(xtc->file), MAX_ATOMS, (long long)n_atoms);
     if (packed) {
         BASE_TRY(quantise(xtc, n_atoms, x));
         md_xtc_pack_run(&xtc->pack, n_atoms);
         if (xtc->pack.n_bytes > INT32_MAX)
-            return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s: a frame takes %zu bytes, the xtc format "
+            return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                             "%s: a frame takes %zu bytes, the xtc format "
                              "holds 2^31 - 1: lower compressed-x-precision",
                              md_file_path(xtc->file), xtc->pack.n_bytes);
     }
-    uint32_t words[14] = { XTC_MAGIC, (uint32_t)n_atoms, (uint32_t)(uint64_t)step,
-                           float_bits(time) };
+    uint32_t words[14] = {XTC_MAGIC, (uint32_t)n_atoms, (uint32_t)(uint64_t)step, float_bits(time)};
     for (int k = 0; k < 9; k++) words[4 + k] = float_bits(box->m[k / 3][k % 3]);
     words[13] = (uint32_t)n_atoms;
     BASE_TRY(md_file_write_be32(xtc->file, words, 14));
-    if (packed) BASE_TRY(write_packed(xtc));
-    else BASE_TRY(write_plain(xtc->file, n_atoms, x));
+    if (packed)
+        BASE_TRY(write_packed(xtc));
+    else
+        BASE_TRY(write_plain(xtc->file, n_atoms, x));
     return md_file_end_record(xtc->file);
 }
 

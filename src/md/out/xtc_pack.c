@@ -31,32 +31,33 @@
 #include <stdlib.h>
 
 enum {
-    FIRST_RANGE = 9,            /* smaller cubes are not defined */
-    LAST_RANGE = 60,            /* the format goes on to 72; small numbers of 64 bits are enough */
-    NEVER = 255,                /* no range holds this pair */
-    MAX_SMALL = 8,              /* small atoms of a group */
-    GROUP_BYTES = 96,           /* more than any group takes: 12 + 1 + 8 * 60 / 8 */
-    LOOK_AHEAD = 4,             /* groups that the choice of a range looks at */
-    LOOK_START = 300,           /* the same for the first range */
+    FIRST_RANGE = 9,  /* smaller cubes are not defined */
+    LAST_RANGE = 60,  /* the format goes on to 72; small numbers of 64 bits are enough */
+    NEVER = 255,      /* no range holds this pair */
+    MAX_SMALL = 8,    /* small atoms of a group */
+    GROUP_BYTES = 96, /* more than any group takes: 12 + 1 + 8 * 60 / 8 */
+    LOOK_AHEAD = 4,   /* groups that the choice of a range looks at */
+    LOOK_START = 300, /* the same for the first range */
 };
 /* Bits per atom that a change of range must save: its own five, spread over the atoms looked at. */
 static const double MIN_GAIN = 0.4;
 
 /* A fact of the format. Nearly 2^(s/3), rounded, with some entries off by history. */
 static const int32_t side[LAST_RANGE + 1] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 0,
-    8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 101, 128, 161, 203, 256, 322, 406, 512, 645, 812,
-    1024, 1290, 1625, 2048, 2580, 3250, 4096, 5060, 6501, 8192, 10321, 13003, 16384, 20642, 26007,
-    32768, 41285, 52015, 65536, 82570, 104031, 131072, 165140, 208063, 262144, 330280, 416127,
-    524287, 660561, 832255, 1048576,
+    0,      0,      0,      0,      0,      0,       0,      0,      0,      8,      10,
+    12,     16,     20,     25,     32,     40,      50,     64,     80,     101,    128,
+    161,    203,    256,    322,    406,    512,     645,    812,    1024,   1290,   1625,
+    2048,   2580,   3250,   4096,   5060,   6501,    8192,   10321,  13003,  16384,  20642,
+    26007,  32768,  41285,  52015,  65536,  82570,   104031, 131072, 165140, 208063, 262144,
+    330280, 416127, 524287, 660561, 832255, 1048576,
 };
 
 /* ---- bits ----------------------------------------------------------------------------------- */
 
 typedef struct bit_writer {
     unsigned char *next;
-    uint64_t pending;           /* the low n_pending bits wait, highest first */
-    int n_pending;              /* below 32 between calls */
+    uint64_t pending; /* the low n_pending bits wait, highest first */
+    int n_pending;    /* below 32 between calls */
 } bit_writer;
 
 static inline void put_bits(bit_writer *out, uint32_t value, int n)
@@ -98,13 +99,13 @@ static int bit_length(uint64_t value)
 typedef struct box_code {
     uint32_t size[3];
     int bits_each[3];
-    int bits;                   /* of a place */
+    int bits; /* of a place */
     bool one_by_one;
 } box_code;
 
 static box_code box_code_of(const md_xtc_pack *pack)
 {
-    box_code code = { .one_by_one = false };
+    box_code code = {.one_by_one = false};
     unsigned __int128 product = 1;
     for (int k = 0; k < 3; k++) {
         code.size[k] = (uint32_t)pack->max[k] - (uint32_t)pack->min[k] + 1;
@@ -113,8 +114,10 @@ static box_code box_code_of(const md_xtc_pack *pack)
         product *= code.size[k];
     }
     uint64_t high = (uint64_t)(product >> 64);
-    if (code.one_by_one) code.bits = code.bits_each[0] + code.bits_each[1] + code.bits_each[2];
-    else code.bits = high ? 64 + bit_length(high) : bit_length((uint64_t)product);
+    if (code.one_by_one)
+        code.bits = code.bits_each[0] + code.bits_each[1] + code.bits_each[2];
+    else
+        code.bits = high ? 64 + bit_length(high) : bit_length((uint64_t)product);
     return code;
 }
 
@@ -126,8 +129,7 @@ static void put_place(bit_writer *out, const box_code *code, const int32_t q[3],
     if (code->one_by_one) {
         for (int k = 0; k < 3; k++) put_bits(out, d[k], code->bits_each[k]);
     } else if (code->bits <= 64) {
-        put_number(out, ((uint64_t)d[0] * code->size[1] + d[1]) * code->size[2] + d[2],
-                   code->bits);
+        put_number(out, ((uint64_t)d[0] * code->size[1] + d[1]) * code->size[2] + d[2], code->bits);
     } else {
         unsigned __int128 number =
             (unsigned __int128)((uint64_t)d[0] * code->size[1] + d[1]) * code->size[2] + d[2];
@@ -147,7 +149,7 @@ static inline unsigned char range_of_pair(const int32_t a[3], const int32_t b[3]
         if (d > m) m = d;
     }
     if (m >= (uint32_t)side[LAST_RANGE] / 2) return NEVER;
-    int range = 3 * (bit_length(2 * m + 1) - 1);    /* side = 2^(range/3) <= 2 m + 1 */
+    int range = 3 * (bit_length(2 * m + 1) - 1); /* side = 2^(range/3) <= 2 m + 1 */
     if (range < FIRST_RANGE) range = FIRST_RANGE;
     while ((uint32_t)side[range] / 2 <= m) range++;
     return (unsigned char)range;
@@ -240,15 +242,17 @@ void md_xtc_pack_run(md_xtc_pack *pack, int64_t n_atoms)
     const box_code code = box_code_of(pack);
     int range = choose_first_range(pack, n_atoms, code.bits), run_before = -1;
     pack->first_small = range;
-    bit_writer out = { .next = pack->bytes };
+    bit_writer out = {.next = pack->bytes};
     for (int64_t i = 0; i < n_atoms;) {
         reserve_bytes(pack, &out);
         const int32_t(*q)[3] = (const int32_t(*)[3])pack->q + i;
         int run = run_of(pack, i, n_atoms, range);
         int change = choose_change(pack, i + 1 + run, n_atoms, range, code.bits, run);
         put_place(&out, &code, q[run > 0 ? 1 : 0], pack->min);
-        if (run != run_before || change != 0) put_bits(&out, 32 | (uint32_t)(3 * run + 1 + change), 6);
-        else put_bits(&out, 0, 1);
+        if (run != run_before || change != 0)
+            put_bits(&out, 32 | (uint32_t)(3 * run + 1 + change), 6);
+        else
+            put_bits(&out, 0, 1);
         if (run > 0) put_small(&out, q[0], q[1], range);
         if (run > 1) put_small(&out, q[2], q[0], range);
         for (int k = 3; k <= run; k++) put_small(&out, q[k], q[k - 1], range);
@@ -267,5 +271,5 @@ void md_xtc_pack_destroy(md_xtc_pack *pack)
     base_free(pack->bytes);
     base_free(pack->step_range);
     base_free(pack->skip_range);
-    *pack = (md_xtc_pack){ .q = NULL };
+    *pack = (md_xtc_pack){.q = NULL};
 }

@@ -5,14 +5,14 @@
 
 /* One frame's worth; the arrays are kept from frame to frame. Zero it before the first use. */
 typedef struct md_xtc_pack {
-    int32_t (*q)[3];                /* [n_atoms] in */
+    int32_t (*q)[3]; /* [n_atoms] in */
     size_t q_capacity;
-    int32_t min[3], max[3];         /* in: bounds of q; max - min below 2^31 - 2 */
-    int first_small;                /* out: number of the small range that the bytes begin with */
-    unsigned char *bytes;           /* out, [n_bytes] */
+    int32_t min[3], max[3]; /* in: bounds of q; max - min below 2^31 - 2 */
+    int first_small;        /* out: number of the small range that the bytes begin with */
+    unsigned char *bytes;   /* out, [n_bytes] */
     size_t n_bytes, bytes_capacity;
-    unsigned char *step_range;      /* [n_atoms] */
-    unsigned char *skip_range;      /* [n_atoms] */
+    unsigned char *step_range; /* [n_atoms] */
+    unsigned char *skip_range; /* [n_atoms] */
     size_t step_capacity, skip_capacity;
 } md_xtc_pack;
 

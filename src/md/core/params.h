@@ -32,13 +32,15 @@ typedef struct md_params {
     md_vdw_modifier vdw_modifier;
     double rvdw;
     md_tcoupl tcoupl;
-    int nsttcouple;                 /* -1: default */
+    int nsttcouple;                 /* md_mdp_read sets it when there is coupling; else -1 */
     double tau_t, ref_t;            /* one group: System */
     md_constraints constraints;
     bool continuation;
     int lincs_order, lincs_iter;
     double lincs_warnangle;         /* degrees */
     int64_t ld_seed;                /* -1: pick one and say which */
+    char notes[1024];               /* what the reader of the .mdp changed or takes no account of,
+                                       one line each, for the log */
 } md_params;
 
 void md_params_default(md_params *params);

@@ -159,9 +159,22 @@ static void add_bond(top_parser *parser, int i, int j)
     add_pair(&molecule->bond, &molecule->capacity_bond, &molecule->n_bonds, i, j);
 }
 
+/* Dihedral lists name every torsion, many with a barrier of zero; gmx leaves those out as well. */
+static bool is_flat_dihedral(md_kind kind, const double p[MD_MAX_PARAM])
+{
+    if (kind == MD_DIH_PROPER || kind == MD_DIH_IMPROPER || kind == MD_DIH_PER_IMPROPER)
+        return p[1] == 0.0;
+    if (kind != MD_DIH_RB && kind != MD_DIH_FOURIER) return false;
+    for (int k = 0; k < MD_MAX_PARAM; k++) {
+        if (p[k] != 0.0) return false;
+    }
+    return true;
+}
+
 static void add_interaction(top_parser *parser, const top_form *form, const int *atoms,
                             const double p[MD_MAX_PARAM])
 {
+    if (is_flat_dihedral(form->kind, p)) return;
     md_interactions_add(&current(parser)->list[form->kind], form->kind, atoms,
                         top_add_param(parser, form->kind, p));
     if (form->is_bond) add_bond(parser, atoms[0], atoms[1]);

@@ -1,0 +1,376 @@
+/* .mdp reader and writer. Lines are "key = value ; comment"; what each key takes is in the table of
+ * mdp_keys.c. When all lines are read the parameters are checked against each other and completed
+ * as grompp does; what that changed is kept in md_params.notes.
+ */
+#include "md/in/mdp.h"
+
+#include "md/in/mdp_keys.h"
+#include "md/in/text.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_KEYS = 512, DEFAULT_NSTTCOUPLE = 10, MAX_WORDS = 16 };
+
+typedef struct reader {
+    md_lines lines;
+    md_params *params;
+    int64_t line_of_key[MAX_KEYS];  /* 0: not in the file */
+} reader;
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static void list_choices(const md_mdp_choice *choice, char *out, size_t size)
+{
+    out[0] = '\0';
+    for (size_t used = 0; choice->word && used < size; choice++) {
+        const char *word = choice->word[0] ? choice->word : "(nothing)";
+        int n = snprintf(out + used, size - used, "%s%s", used ? ", " : "", word);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static sundog_status set_choice(reader *r, const md_mdp_key *key, const char *value, void *at)
+{
+    for (const md_mdp_choice *c = key->choice; c->word; c++) {
+        if (!md_text_same_name(c->word, value)) continue;
+        if (at) memcpy(at, &c->value, sizeof(int));
+        return SUNDOG_OK;
+    }
+    char supported[256];
+    list_choices(key->choice, supported, sizeof supported);
+    return md_lines_fail(&r->lines, SUNDOG_ERR_UNSUPPORTED,
+                         "%s = %s is not supported; supported: %s%s%s%s", key->name, value,
+                         supported, key->why ? " (" : "", key->why ? key->why : "",
+                         key->why ? ")" : "");
+}
+
+static sundog_status out_of_range(reader *r, const md_mdp_key *key, const char *value)
+{
+    if (key->max >= 1e9)
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: must be at least %g", key->name,
+                             value, key->min);
+    return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: must be between %g and %g",
+                         key->name, value, key->min, key->max);
+}
+
+static sundog_status set_integer(reader *r, const md_mdp_key *key, const char *value, void *at)
+{
+    int64_t number;
+    if (!md_text_int64(value, strlen(value), &number))
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: expected an integer", key->name,
+                             value);
+    if ((double)number < key->min || (double)number > key->max)
+        return out_of_range(r, key, value);
+    int small = (int)number;
+    memcpy(at, key->kind == MDP_INT ? (const void *)&small : (const void *)&number, key->size);
+    return SUNDOG_OK;
+}
+
+static sundog_status set_real(reader *r, const md_mdp_key *key, const char *value, void *at)
+{
+    double number;
+    if (!md_text_double(value, strlen(value), &number))
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: expected a number%s%s%s",
+                             key->name, value, key->why ? " (" : "", key->why ? key->why : "",
+                             key->why ? ")" : "");
+    if (number < key->min || number > key->max) return out_of_range(r, key, value);
+    memcpy(at, &number, sizeof number);
+    return SUNDOG_OK;
+}
+
+static sundog_status set_bool(reader *r, const md_mdp_key *key, const char *value, void *at)
+{
+    bool yes = md_text_same_name(value, "yes");
+    if (!yes && !md_text_same_name(value, "no"))
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: expected yes or no", key->name,
+                             value);
+    memcpy(at, &yes, sizeof yes);
+    return SUNDOG_OK;
+}
+
+static sundog_status check_zero(reader *r, const md_mdp_key *key, char *value)
+{
+    char copy[256], *word[MAX_WORDS];
+    snprintf(copy, sizeof copy, "%s", value);
+    int n = md_text_split(copy, word, MAX_WORDS);
+    for (int k = 0; k < n; k++) {
+        double number = 1.0;
+        if (k < MAX_WORDS && md_text_double(word[k], strlen(word[k]), &number) && number == 0.0)
+            continue;
+        return md_lines_fail(&r->lines, SUNDOG_ERR_UNSUPPORTED,
+                             "%s = %s is not supported; supported: 0", key->name, value);
+    }
+    return SUNDOG_OK;
+}
+
+static sundog_status set_value(reader *r, const md_mdp_key *key, char *value)
+{
+    char *at = (char *)r->params + key->offset;
+    if (key->kind == MDP_REFUSED)
+        return md_lines_fail(&r->lines, SUNDOG_ERR_UNSUPPORTED,
+                             "%s belongs to %s, which is not supported", key->name, key->why);
+    if (!value[0] || key->kind == MDP_IGNORED) return SUNDOG_OK;    /* empty: the default */
+    switch (key->kind) {
+    case MDP_INT:
+    case MDP_INT64: return set_integer(r, key, value, at);
+    case MDP_REAL: return set_real(r, key, value, at);
+    case MDP_CHOICE: return set_choice(r, key, value, at);
+    case MDP_BOOL: return set_bool(r, key, value, at);
+    case MDP_FIXED: return set_choice(r, key, value, NULL);
+    case MDP_ZERO: return check_zero(r, key, value);
+    default: break;
+    }
+    if (strlen(value) >= key->size)
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s: more than %zu characters", key->name,
+                             key->size - 1);
+    strcpy(at, value);
+    return SUNDOG_OK;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+static sundog_status read_line(reader *r)
+{
+    int n;
+    const md_mdp_key *keys = md_mdp_keys(&n);
+    char *comment = strchr(r->lines.text, ';');
+    if (comment) *comment = '\0';
+    char *text = md_text_trim(r->lines.text);
+    if (!text[0]) return SUNDOG_OK;
+    char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "expected key = value, found \"%.60s\"",
+                             text);
+    *equals = '\0';
+    const char *name = md_text_trim(text);
+    int k = md_mdp_find(name);
+    if (k < 0)
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT,
+                             "unknown key \"%.60s\"; the nearest known one is %s", name,
+                             keys[md_mdp_nearest(name)].name);
+    if (r->line_of_key[k] && !strchr(keys[k].name, '*'))
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s is given twice, first on line %lld",
+                             keys[k].name, (long long)r->line_of_key[k]);
+    r->line_of_key[k] = r->lines.number;
+    return set_value(r, &keys[k], md_text_trim(equals + 1));
+}
+
+/* ---- checks of all parameters together ------------------------------------------------------- */
+
+static int64_t line_of(const reader *r, const char *name)
+{
+    return r->line_of_key[md_mdp_find(name)];
+}
+
+/* Fail at the line of `name`, or at the file when it is not there. */
+static sundog_status fail_at(const reader *r, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static sundog_status fail_at(const reader *r, const char *name, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    int64_t line = line_of(r, name);
+    if (line)
+        return base_fail(SUNDOG_ERR_INPUT, "%s:%lld: %s", r->lines.path, (long long)line, text);
+    return base_fail(SUNDOG_ERR_INPUT, "%s: %s", r->lines.path, text);
+}
+
+static void note(md_params *params, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(md_params *params, const char *format, ...)
+{
+    size_t used = strlen(params->notes);
+    if (used > 0 && used < sizeof params->notes - 1) params->notes[used++] = '\n';
+    va_list args;
+    va_start(args, format);
+    vsnprintf(params->notes + used, sizeof params->notes - used, format, args);
+    va_end(args);
+}
+
+static int greatest_common_divisor(int a, int b)
+{
+    while (b) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Energies are written at steps where they are computed, so one interval divides the other. */
+static sundog_status complete_energy_intervals(reader *r)
+{
+    md_params *p = r->params;
+    if (p->nstcalcenergy == 0)
+        return fail_at(r, "nstcalcenergy", "nstcalcenergy = 0: must be positive, or -1 for the "
+                                           "largest interval that fits nstenergy and nstlist");
+    if (p->nstcalcenergy < 0) {
+        p->nstcalcenergy = p->nstenergy > 0 ? greatest_common_divisor(p->nstenergy, p->nstlist)
+                                            : p->nstlist;
+        note(p, "nstcalcenergy = -1: set to %d", p->nstcalcenergy);
+    } else if (p->nstenergy > 0 && p->nstcalcenergy > p->nstenergy) {
+        note(p, "nstcalcenergy = %d: lowered to nstenergy, %d", p->nstcalcenergy, p->nstenergy);
+        p->nstcalcenergy = p->nstenergy;
+    }
+    int rest = p->nstenergy % p->nstcalcenergy;
+    if (rest == 0) return SUNDOG_OK;
+    if (p->nstenergy > INT_MAX - p->nstcalcenergy)
+        return fail_at(r, "nstenergy", "nstenergy = %d is no multiple of nstcalcenergy, %d",
+                       p->nstenergy, p->nstcalcenergy);
+    int raised = p->nstenergy - rest + p->nstcalcenergy;
+    note(p, "nstenergy = %d: raised to %d, a multiple of nstcalcenergy, %d", p->nstenergy, raised,
+         p->nstcalcenergy);
+    p->nstenergy = raised;
+    return SUNDOG_OK;
+}
+
+static sundog_status check_cut_offs(reader *r)
+{
+    md_params *p = r->params;
+    if (p->rcoulomb != p->rvdw)
+        return fail_at(r, line_of(r, "rvdw") ? "rvdw" : "rcoulomb",
+                       "rvdw = %g and rcoulomb = %g: must be equal", p->rvdw, p->rcoulomb);
+    if (p->verlet_buffer_tolerance == 0.0)
+        return fail_at(r, "verlet-buffer-tolerance", "verlet-buffer-tolerance = 0: must be "
+                                                     "positive, or -1 to use rlist as it is");
+    if (p->verlet_buffer_tolerance < 0.0) {
+        p->verlet_buffer_tolerance = -1.0;
+        if (p->rlist < p->rvdw)
+            return fail_at(r, "rlist", "rlist = %g: must not be smaller than the cut-off, %g, when "
+                           "verlet-buffer-tolerance is -1", p->rlist, p->rvdw);
+    } else if (line_of(r, "rlist")) {
+        note(p, "rlist = %g: not used, as verlet-buffer-tolerance sets it (-1 would use it)",
+             p->rlist);
+    }
+    if (p->coulombtype == MD_COULOMB_REACTION_FIELD && p->epsilon_rf != 0.0 &&
+        p->epsilon_rf < p->epsilon_r)
+        return fail_at(r, "epsilon-rf", "epsilon-rf = %g: must be 0 (infinite) or at least "
+                       "epsilon-r, %g", p->epsilon_rf, p->epsilon_r);
+    return SUNDOG_OK;
+}
+
+static sundog_status complete_thermostat(reader *r)
+{
+    md_params *p = r->params;
+    if (p->tcoupl == MD_TCOUPL_NO) return SUNDOG_OK;
+    static const char *const needed[] = {"tc-grps", "tau-t", "ref-t"};
+    for (int k = 0; k < 3; k++) {
+        if (!line_of(r, needed[k]))
+            return fail_at(r, "tcoupl", "tcoupl = v-rescale: needs tc-grps, tau-t and ref-t; %s is "
+                           "missing", needed[k]);
+    }
+    if (p->tau_t <= 0.0)
+        return fail_at(r, "tau-t", "tau-t = %g: must be positive", p->tau_t);
+    if (p->ref_t < 0.0)
+        return fail_at(r, "ref-t", "ref-t = %g: must not be negative", p->ref_t);
+    if (p->nsttcouple == 0)
+        return fail_at(r, "nsttcouple", "nsttcouple = 0: must be positive, or -1 for the default");
+    if (p->nsttcouple < 0) p->nsttcouple = DEFAULT_NSTTCOUPLE;
+    return SUNDOG_OK;
+}
+
+static sundog_status complete(reader *r)
+{
+    md_params *p = r->params;
+    BASE_TRY(check_cut_offs(r));
+    BASE_TRY(complete_energy_intervals(r));
+    BASE_TRY(complete_thermostat(r));
+    if (p->comm_mode != MD_COMM_NONE && p->nstcomm == 0) {
+        p->comm_mode = MD_COMM_NONE;
+        note(p, "nstcomm = 0: comm-mode set to none");
+    }
+    return SUNDOG_OK;
+}
+
+/* ---- reading and writing -------------------------------------------------------------------- */
+
+static sundog_status read_all(reader *r)
+{
+    bool more;
+    for (;;) {
+        BASE_TRY(md_lines_next(&r->lines, &more));
+        if (!more) return complete(r);
+        BASE_TRY(read_line(r));
+    }
+}
+
+sundog_status md_mdp_read(const char *path, md_params *out)
+{
+    md_params params;
+    reader r;
+    memset(&r, 0, sizeof r);
+    BASE_TRY(md_lines_open(path, &r.lines));
+    md_params_default(&params);
+    r.params = &params;
+    sundog_status status = read_all(&r);
+    md_lines_close(&r.lines);
+    if (status == SUNDOG_OK) *out = params;
+    return status;
+}
+
+/* The shortest decimal that reads back to the same value. */
+static void write_real(double value, FILE *file)
+{
+    char text[32];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    fputs(text, file);
+}
+
+static void write_value(const md_params *params, const md_mdp_key *key, FILE *file)
+{
+    const char *at = (const char *)params + key->offset;
+    int integer;
+    int64_t wide;
+    double real;
+    bool yes;
+    switch (key->kind) {
+    case MDP_INT:
+        memcpy(&integer, at, sizeof integer);
+        fprintf(file, "%d", integer);
+        break;
+    case MDP_INT64:
+        memcpy(&wide, at, sizeof wide);
+        fprintf(file, "%lld", (long long)wide);
+        break;
+    case MDP_REAL:
+        memcpy(&real, at, sizeof real);
+        write_real(real, file);
+        break;
+    case MDP_BOOL:
+        memcpy(&yes, at, sizeof yes);
+        fputs(yes ? "yes" : "no", file);
+        break;
+    case MDP_CHOICE:
+        memcpy(&integer, at, sizeof integer);
+        for (const md_mdp_choice *c = key->choice; c->word; c++) {
+            if (c->value != integer) continue;
+            fputs(c->word, file);
+            break;
+        }
+        break;
+    case MDP_TEXT: fputs(at, file); break;
+    default: fputs(key->choice[0].word, file); break;   /* MDP_FIXED */
+    }
+}
+
+void md_mdp_write(const md_params *params, FILE *file)
+{
+    int n;
+    const md_mdp_key *keys = md_mdp_keys(&n);
+    for (int k = 0; k < n; k++) {
+        bool stored = keys[k].size > 0;
+        if (!stored && keys[k].kind != MDP_FIXED) continue;
+        fprintf(file, "%-32s = ", keys[k].name);
+        write_value(params, &keys[k], file);
+        fputc('\n', file);
+    }
+}

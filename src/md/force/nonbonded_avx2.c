@@ -36,6 +36,12 @@
 #include <math.h>
 
 #define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL "unroll"
+#else
+#define UNROLL "GCC unroll 4"
+#endif
+enum { N_ROWS = 2 };    /* i rows handled together */
 
 typedef struct constants {
     __m256 rc2, rv2;            /* squared cut-offs; rc2 is both unless uneven */
@@ -94,34 +100,38 @@ INLINE void subtract_j(float *a, float *b, __m256 sum)
     _mm_store_ps(b, _mm_sub_ps(_mm_load_ps(b), _mm256_extractf128_ps(sum, 1)));
 }
 
-/* 2 / sqrt(r2): relative error below 3e-7. */
-INLINE __m256 two_over_r(__m256 r2)
+/* Lanes of i row m in a pair of 16-bit masks (low half: first j-cluster). */
+INLINE __m256 lanes(uint32_t bits, const int m)
 {
-    __m256 y = _mm256_rsqrt_ps(r2);
-    return _mm256_mul_ps(y, _mm256_fnmadd_ps(_mm256_mul_ps(r2, y), y, _mm256_set1_ps(3)));
+    const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 1 << 16, 2 << 16, 4 << 16, 8 << 16);
+    __m256i bit = _mm256_slli_epi32(lane, 4 * m);
+    __m256i set = _mm256_and_si256(_mm256_set1_epi32((int)bits), bit);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, bit));
 }
 
 /* Lennard-Jones F/r of i row m; energy added for lanes in `count`. */
+INLINE __m256 berthelot_lj(const constants *c, i_cluster *ic, const int m, const j_rows *j, __m256 y,
+                           __m256 y2, __m256 count, const bool energy)
+{
+    __m256 sigma = _mm256_add_ps(_mm256_broadcast_ss(&ic->lj0[m]), j->lj0);
+    __m256 e = _mm256_mul_ps(_mm256_broadcast_ss(&ic->lj1[m]), j->lj1);
+    __m256 t = _mm256_mul_ps(sigma, y);
+    __m256 t2 = _mm256_mul_ps(t, t), s = _mm256_mul_ps(_mm256_mul_ps(t2, t2), t2);
+    if (energy) {
+        __m256 u2 = _mm256_mul_ps(sigma, sigma);
+        __m256 sc = _mm256_mul_ps(_mm256_mul_ps(u2, u2), _mm256_mul_ps(u2, c->sc));
+        __m256 v = _mm256_sub_ps(_mm256_fmsub_ps(s, s, s), _mm256_fmsub_ps(sc, sc, sc));
+        ic->lj = _mm256_add_ps(ic->lj, _mm256_and_ps(_mm256_mul_ps(e, v), count));
+    }
+    return _mm256_mul_ps(_mm256_mul_ps(_mm256_mul_ps(e, s), y2),
+                         _mm256_sub_ps(_mm256_add_ps(s, s), _mm256_set1_ps(1)));
+}
+
 INLINE __m256 lennard_jones(const constants *c, i_cluster *ic, const int m, const j_rows *j,
                             __m256 y, __m256 y2, __m256 count, const bool energy,
                             const md_lj_rule rule)
 {
-    if (rule == MD_LJ_BERTHELOT) {
-        __m256 sigma = _mm256_add_ps(_mm256_broadcast_ss(&ic->lj0[m]), j->lj0);
-        __m256 e = _mm256_mul_ps(_mm256_broadcast_ss(&ic->lj1[m]), j->lj1);
-        __m256 t = _mm256_mul_ps(sigma, y);
-        __m256 t2 = _mm256_mul_ps(t, t), s = _mm256_mul_ps(_mm256_mul_ps(t2, t2), t2);
-        __m256 es = _mm256_mul_ps(e, s);
-        if (energy) {
-            __m256 u2 = _mm256_mul_ps(sigma, sigma);
-            __m256 sc = _mm256_mul_ps(_mm256_mul_ps(u2, u2), _mm256_mul_ps(u2, c->sc));
-            __m256 v = _mm256_fmsub_ps(s, s, s);
-            v = _mm256_mul_ps(e, _mm256_sub_ps(v, _mm256_fmsub_ps(sc, sc, sc)));
-            ic->lj = _mm256_add_ps(ic->lj, _mm256_and_ps(v, count));
-        }
-        return _mm256_mul_ps(_mm256_mul_ps(es, y2),
-                             _mm256_sub_ps(_mm256_add_ps(s, s), _mm256_set1_ps(1)));
-    }
+    if (rule == MD_LJ_BERTHELOT) return berthelot_lj(c, ic, m, j, y, y2, count, energy);
     __m256 c6, c12;
     if (rule == MD_LJ_TABLE) {
         const float *row = ic->table[m][0];
@@ -141,55 +151,63 @@ INLINE __m256 lennard_jones(const constants *c, i_cluster *ic, const int m, cons
     return _mm256_mul_ps(_mm256_fmsub_ps(c12, s, c6), _mm256_mul_ps(s, y2));
 }
 
-/* i row m with 8 j rows; fj collects the force on i. `list` and `interacts`: lanes, if masked. */
-INLINE void pair_row(const constants *c, i_cluster *ic, const int m, const j_rows *j, i_row *fj,
-                     __m256 list, __m256 interacts, const bool energy, const bool uneven,
-                     const md_lj_rule rule, const bool masked, const bool with_lj)
+/* i rows first .. first + n - 1 with 8 j rows, step by step together: a row alone is a chain of 50
+ * cycles, and the processor does not look far enough ahead to overlap chains by itself. fj collects the
+ * force on i. `list` and `interacts`: lanes, if masked. */
+INLINE void pair_rows(const constants *c, i_cluster *ic, const int first, const int n,
+                      const j_rows *j, i_row *fj, uint32_t list, uint32_t interacts,
+                      const bool energy, const bool uneven, const md_lj_rule rule,
+                      const bool masked, const bool with_lj)
 {
-    __m256 dx = _mm256_sub_ps(_mm256_broadcast_ss(&ic->x[m]), j->x);
-    __m256 dy = _mm256_sub_ps(_mm256_broadcast_ss(&ic->y[m]), j->y);
-    __m256 dz = _mm256_sub_ps(_mm256_broadcast_ss(&ic->z[m]), j->z);
-    __m256 r2 = _mm256_fmadd_ps(dx, dx, _mm256_fmadd_ps(dy, dy, _mm256_mul_ps(dz, dz)));
-    __m256 y = two_over_r(r2);
-    __m256 in_c = _mm256_cmp_ps(r2, c->rc2, _CMP_LT_OQ), in_v = in_c;
-    if (uneven) in_v = _mm256_cmp_ps(r2, c->rv2, _CMP_LT_OQ);
-    if (masked) {
-        y = _mm256_and_ps(y, interacts);
-        in_c = _mm256_and_ps(in_c, list);
-        in_v = _mm256_and_ps(in_v, interacts);
+    __m256 dx[N_ROWS], dy[N_ROWS], dz[N_ROWS], r2[N_ROWS], y[N_ROWS], y2[N_ROWS];
+    __m256 in_c[N_ROWS], in_v[N_ROWS], qq[N_ROWS], f[N_ROWS];
+#define EACH _Pragma(UNROLL) for (int m = 0; m < n; m++)
+    EACH dx[m] = _mm256_sub_ps(_mm256_broadcast_ss(&ic->x[first + m]), j->x);
+    EACH dy[m] = _mm256_sub_ps(_mm256_broadcast_ss(&ic->y[first + m]), j->y);
+    EACH dz[m] = _mm256_sub_ps(_mm256_broadcast_ss(&ic->z[first + m]), j->z);
+    EACH r2[m] = _mm256_mul_ps(dx[m], dx[m]);
+    EACH r2[m] = _mm256_fmadd_ps(dy[m], dy[m], r2[m]);
+    EACH r2[m] = _mm256_fmadd_ps(dz[m], dz[m], r2[m]);
+    EACH y[m] = _mm256_rsqrt_ps(r2[m]);
+    EACH in_v[m] = in_c[m] = _mm256_cmp_ps(r2[m], c->rc2, _CMP_LT_OQ);
+    if (uneven) EACH in_v[m] = _mm256_cmp_ps(r2[m], c->rv2, _CMP_LT_OQ);
+    /* 2 / sqrt(r2), relative error below 3e-7 */
+    EACH y2[m] = _mm256_mul_ps(r2[m], y[m]);
+    EACH y2[m] = _mm256_fnmadd_ps(y2[m], y[m], _mm256_set1_ps(3));
+    EACH y[m] = _mm256_mul_ps(y[m], y2[m]);
+    if (masked) EACH {
+        __m256 both = lanes(interacts, first + m);
+        y[m] = _mm256_and_ps(y[m], both);
+        in_c[m] = _mm256_and_ps(in_c[m], lanes(list, first + m));
+        in_v[m] = _mm256_and_ps(in_v[m], both);
     }
-    __m256 qq = _mm256_mul_ps(_mm256_broadcast_ss(&ic->q[m]), j->q);
-    __m256 y2 = _mm256_mul_ps(y, y);
-    __m256 f = _mm256_mul_ps(qq, _mm256_fmsub_ps(y, y2, c->k));
-    if (energy) {
-        __m256 v = _mm256_sub_ps(_mm256_fmadd_ps(c->krf2, r2, y), c->crf2);
-        ic->coulomb = _mm256_add_ps(ic->coulomb, _mm256_and_ps(_mm256_mul_ps(qq, v), in_c));
+    EACH qq[m] = _mm256_mul_ps(_mm256_broadcast_ss(&ic->q[first + m]), j->q);
+    EACH y2[m] = _mm256_mul_ps(y[m], y[m]);
+    EACH f[m] = _mm256_fmsub_ps(y[m], y2[m], c->k);
+    EACH f[m] = _mm256_mul_ps(f[m], qq[m]);
+    if (energy) EACH {
+        __m256 v = _mm256_sub_ps(_mm256_fmadd_ps(c->krf2, r2[m], y[m]), c->crf2);
+        ic->coulomb = _mm256_add_ps(ic->coulomb, _mm256_and_ps(_mm256_mul_ps(qq[m], v), in_c[m]));
     }
-    if (with_lj) {
-        __m256 g = lennard_jones(c, ic, m, j, y, y2, in_v, energy, rule);
-        if (uneven) f = _mm256_add_ps(_mm256_and_ps(f, in_c), _mm256_and_ps(g, in_v));
-        else f = _mm256_and_ps(_mm256_add_ps(f, g), in_c);
-    } else {
-        f = _mm256_and_ps(f, in_c);
+    if (with_lj) EACH {
+        __m256 g = lennard_jones(c, ic, first + m, j, y[m], y2[m], in_v[m], energy, rule);
+        if (uneven) f[m] = _mm256_add_ps(_mm256_and_ps(f[m], in_c[m]), _mm256_and_ps(g, in_v[m]));
+        else f[m] = _mm256_add_ps(f[m], g);
     }
-    dx = _mm256_mul_ps(f, dx);
-    dy = _mm256_mul_ps(f, dy);
-    dz = _mm256_mul_ps(f, dz);
-    ic->row[m].fx = _mm256_add_ps(ic->row[m].fx, dx);
-    ic->row[m].fy = _mm256_add_ps(ic->row[m].fy, dy);
-    ic->row[m].fz = _mm256_add_ps(ic->row[m].fz, dz);
-    fj->fx = _mm256_add_ps(fj->fx, dx);
-    fj->fy = _mm256_add_ps(fj->fy, dy);
-    fj->fz = _mm256_add_ps(fj->fz, dz);
-}
-
-/* Lanes of i row m in a pair of 16-bit masks (low half: first j-cluster). */
-INLINE __m256 lanes(uint32_t bits, const int m)
-{
-    const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 1 << 16, 2 << 16, 4 << 16, 8 << 16);
-    __m256i bit = _mm256_slli_epi32(lane, 4 * m);
-    __m256i set = _mm256_and_si256(_mm256_set1_epi32((int)bits), bit);
-    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(set, bit));
+    if (!with_lj || !uneven) EACH f[m] = _mm256_and_ps(f[m], in_c[m]);
+    EACH dx[m] = _mm256_mul_ps(f[m], dx[m]);
+    EACH dy[m] = _mm256_mul_ps(f[m], dy[m]);
+    EACH dz[m] = _mm256_mul_ps(f[m], dz[m]);
+    EACH {
+        i_row *fi = &ic->row[first + m];
+        fi->fx = _mm256_add_ps(fi->fx, dx[m]);
+        fi->fy = _mm256_add_ps(fi->fy, dy[m]);
+        fi->fz = _mm256_add_ps(fi->fz, dz[m]);
+        fj->fx = _mm256_add_ps(fj->fx, dx[m]);
+        fj->fy = _mm256_add_ps(fj->fy, dy[m]);
+        fj->fz = _mm256_add_ps(fj->fz, dz[m]);
+    }
+#undef EACH
 }
 
 /* One segment of a working list, rows first_row .. end_row - 1 of the i-cluster. */
@@ -209,15 +227,9 @@ INLINE void segment(const constants *c, md_pairs *pairs, i_cluster *ic, const in
             interacts = mask[0] >> 16 | (mask[1] & 0xffff0000u);
             mask += 2;
         }
-#define ROW(m)                                                                                  \
-    if (first_row <= m && m < end_row)                                                          \
-    pair_row(c, ic, m, &jr, &fj, masked ? lanes(list, m) : zero,                                \
-             masked ? lanes(interacts, m) : zero, energy, uneven, rule, masked, m < 2 * lj)
-        ROW(0);
-        ROW(1);
-        ROW(2);
-        ROW(3);
-#undef ROW
+        for (int row = first_row; row < end_row; row += N_ROWS)
+            pair_rows(c, ic, row, N_ROWS, &jr, &fj, list, interacts, energy, uneven, rule, masked,
+                      row < 2 * lj);
         float *a = pairs->f + (size_t)j[0] * MD_F, *b = pairs->f + (size_t)j[1] * MD_F;
         subtract_j(a, b, fj.fx);
         subtract_j(a + 4, b + 4, fj.fy);

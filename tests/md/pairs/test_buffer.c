@@ -1,0 +1,132 @@
+/* Verlet buffer: the list radius found for argon is held against direct integration over distances of the
+ * true potential; rigid molecules need less than free atoms; limits and errors. Drift of a real run
+ * is measured elsewhere.
+ */
+#include "base/alloc.h"
+#include "check.h"
+#include "md/core/units.h"
+#include "md/pairs/buffer.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double KT = MD_BOLTZ * 300;
+
+static md_params make_params(void)
+{
+    md_params p = {.dt = 0.002, .verlet_buffer_tolerance = 0.005, .rcoulomb = 0.9, .rvdw = 0.9,
+                   .coulombtype = MD_COULOMB_REACTION_FIELD, .epsilon_r = 1,
+                   .vdw_modifier = MD_VDW_POTENTIAL_SHIFT};
+    return p;
+}
+
+/* Drift of n atoms per nm^3 of one kind, by summing over distances before and after. */
+static double integrate(double c6, double c12, double mass, double n, double rlist, int lifetime,
+                        double dt)
+{
+    double age = (lifetime - 1) * dt, s = sqrt(2 * KT / mass) * age, sum = 0, h = s / 60;
+    double rc = 0.9, at_rc = c12 / pow(rc, 12) - c6 / pow(rc, 6);
+    for (double r0 = rlist + h / 2; r0 < rlist + 8 * s; r0 += h)
+        for (double r = rc - h / 2; r > rc - 8 * s && r > 0.3; r -= h) {
+            double v = c12 / pow(r, 12) - c6 / pow(r, 6) - at_rc;
+            double g = exp(-0.5 * (r - r0) * (r - r0) / (s * s)) / (s * sqrt(2 * acos(-1)));
+            sum += 4 * acos(-1) * r0 * r0 * v * g * h * h;
+        }
+    return fabs(0.5 * n * sum / (lifetime * dt));
+}
+
+static void check_argon(void)
+{
+    md_atom atom = {.mass = 39.948};
+    double sigma6 = pow(0.3405, 6), c6 = 4 * 0.99607 * sigma6, c12 = c6 * sigma6;
+    md_moltype mol = {.n_atoms = 1, .atom = &atom};
+    md_molblock block = {.count = 4096};
+    md_topology top = {.n_atomtypes = 1, .c6 = &c6, .c12 = &c12, .n_moltypes = 1, .moltype = &mol,
+                       .n_molblocks = 1, .molblock = &block, .n_atoms = 4096};
+    md_box box = {{{5.8263, 0, 0}, {0, 5.8263, 0}, {0, 0, 5.8263}}};
+    double density = 4096 / pow(5.8263, 3), before = 0;
+    md_params params = make_params();
+    params.verlet_buffer_tolerance = 1e-5;
+    static const int lifetimes[4] = {10, 20, 50, 100};
+    for (int k = 0; k < 4; k++) {
+        double rlist;
+        CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, lifetimes[k], &rlist));
+        CHECK(rlist > before);
+        before = rlist;
+        double tol = params.verlet_buffer_tolerance;
+        CHECK(integrate(c6, c12, 39.948, density, rlist, lifetimes[k], params.dt) < 1.1 * tol);
+        CHECK(integrate(c6, c12, 39.948, density, rlist - 0.002, lifetimes[k], params.dt) > 0.8 * tol);
+    }
+    double looser, hotter, now;
+    CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, 1, &now));
+    CHECK_NEAR(now, 0.9, 1e-12);        /* a list made every step needs no buffer */
+    CHECK_OK(md_verlet_buffer(&top, &box, &params, 600, 100, &hotter));
+    params.verlet_buffer_tolerance = 1e-3;
+    CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, 100, &looser));
+    CHECK(looser < before && before < hotter);
+}
+
+/* SPC/E water at its density, rigid, with OH constraints only, and free. */
+static double water(int kind, int lifetime)
+{
+    md_atom atom[3] = {{.type = 0, .charge = -0.8476, .mass = 15.9994},
+                       {.type = 1, .charge = 0.4238, .mass = 1.008},
+                       {.type = 1, .charge = 0.4238, .mass = 1.008}};
+    double c6[4] = {2.6173456e-3, 0, 0, 0}, c12[4] = {2.634129e-6, 0, 0, 0};
+    int settle[3] = {0, 1, 2}, bonds[4] = {0, 1, 0, 2}, zero[2] = {0, 0};
+    md_param param = {{0.1, 0.16330}};
+    md_moltype mol = {.n_atoms = 3, .atom = atom};
+    if (kind == 0) mol.list[MD_SETTLE] = (md_interactions){.n = 1, .atoms = settle, .param = zero};
+    if (kind == 1) mol.list[MD_CONSTRAINT] = (md_interactions){.n = 2, .atoms = bonds, .param = zero};
+    md_molblock block = {.count = 8000};
+    md_topology top = {.n_atomtypes = 2, .c6 = c6, .c12 = c12, .n_params = 1, .param = &param,
+                       .n_moltypes = 1, .moltype = &mol, .n_molblocks = 1, .molblock = &block,
+                       .n_atoms = 24000};
+    md_box box = {{{6.2407, 0, 0}, {0, 6.2407, 0}, {0, 0, 6.2407}}};
+    md_params params = make_params();
+    double rlist;
+    CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, lifetime, &rlist));
+    return rlist;
+}
+
+static void check_water(void)
+{
+    for (int lifetime = 10; lifetime <= 20; lifetime += 5) {
+        double rigid = water(0, lifetime), bound = water(1, lifetime), free = water(2, lifetime);
+        CHECK(0.93 < rigid && rigid < bound && bound < free && free < 1.3);
+    }
+    /* turning hydrogens come back: a list that lives ten times longer needs less than ten times more */
+    CHECK(water(0, 100) - 0.9 < 8 * (water(0, 10) - 0.9));
+    CHECK(water(2, 100) > water(0, 100) + 0.5);
+    CHECK(water(0, 10) < 1.05);
+}
+
+static void check_given(void)
+{
+    md_topology top = {0};
+    md_box box = {{{3, 0, 0}, {0, 3, 0}, {0, 0, 3}}};
+    md_params params = make_params();
+    double rlist = 7;
+    params.verlet_buffer_tolerance = 0;
+    CHECK(md_verlet_buffer(&top, &box, &params, 300, 10, &rlist) == SUNDOG_ERR_INPUT);
+    params.verlet_buffer_tolerance = -1;
+    params.rlist = 0.8;
+    CHECK(md_verlet_buffer(&top, &box, &params, 300, 10, &rlist) == SUNDOG_ERR_INPUT);
+    CHECK(rlist == 7);
+    params.rlist = 1.05;
+    CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, 10, &rlist));
+    CHECK(rlist == 1.05);
+    params.verlet_buffer_tolerance = 0.005;
+    CHECK(md_verlet_buffer(&top, &box, &params, 300, 0, &rlist) == SUNDOG_ERR_ARGUMENT);
+    CHECK(md_verlet_buffer(&top, &box, &params, -1, 10, &rlist) == SUNDOG_ERR_ARGUMENT);
+    params.dt = 0;
+    CHECK(md_verlet_buffer(&top, &box, &params, 300, 10, &rlist) == SUNDOG_ERR_ARGUMENT);
+}
+
+int main(void)
+{
+    check_argon();
+    check_water();
+    check_given();
+    return 0;
+}

@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct md_bonded {
-    bonded_table_row *table[MD_N_KINDS];    /* [n_params], rows of used parameters are filled */
+    bonded_table_row *table[MD_N_KINDS]; /* [n_params], rows of used parameters are filled */
     float coulomb14;
     bonded_kernel *const *kernel;
 };
@@ -90,8 +90,7 @@ static void fill_table(const md_topology *topology, md_kind kind, bonded_table_r
     for (int m = 0; m < topology->n_moltypes; m++) {
         const md_interactions *list = &topology->moltype[m].list[kind];
         if (list->n == 0) continue;
-        if (*table == NULL)
-            *table = base_alloc_zero((size_t)topology->n_params * sizeof **table);
+        if (*table == NULL) *table = base_alloc_zero((size_t)topology->n_params * sizeof **table);
         for (int k = 0; k < list->n; k++)
             fill_row(kind, topology->param[list->param[k]].p, (*table)[list->param[k]]);
     }
@@ -126,8 +125,7 @@ void md_bonded_destroy(md_bonded **bonded)
     *bonded = NULL;
 }
 
-void md_bonded_force(const md_bonded *bonded, const md_rows *rows, float (*f)[3],
-                     md_energy *energy)
+void md_bonded_force(const md_bonded *bonded, const md_rows *rows, float (*f)[3], md_energy *energy)
 {
     for (int kind = 0; kind < MD_N_KINDS; kind++) {
         if (bonded->kernel[kind] == NULL || rows->list[kind].n == 0) continue;

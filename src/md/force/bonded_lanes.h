@@ -124,7 +124,10 @@ static inline void add_virial(const batch *b, const lanes3 *d, const lanes3 *f, 
     const float *dc[3] = {d->x, d->y, d->z}, *fc[3] = {f->x, f->y, f->z};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            FOR_LANES t->virial[i][j][l] -= 0.5 * b->weight[l] * (double)dc[i][l] * (double)fc[j][l];
+            FOR_LANES {
+                const double product = (double)dc[i][l] * (double)fc[j][l];
+                t->virial[i][j][l] -= 0.5 * b->weight[l] * product;
+            }
 }
 
 static inline void totals_finish(const totals *t, bonded_job *job)
@@ -272,8 +275,8 @@ static void kernel_pair14(bonded_job *job)
 
 /* ---- three atoms ---------------------------------------------------------------------------- */
 
-/* 1/2 k (theta - theta0)^2 with theta = atan2(|a x b|, a.b), a = xi - xj, b = xk - xj. Good close to
- * 0 and 180 degrees; exactly there the direction of the force has no meaning and it is zero. */
+/* 1/2 k (theta - theta0)^2 with theta = atan2(|a x b|, a.b), a = xi - xj, b = xk - xj. Good close
+ * to 0 and 180 degrees; exactly there the force has no direction and is taken as zero. */
 static inline void bend(const lanes3 *a, const lanes3 *b, const float theta0[LANES],
                         const float k[LANES], lanes3 *fi, lanes3 *fk, float e[LANES])
 {

@@ -67,7 +67,7 @@ static double torsion(const double (*x)[3])
 typedef struct setting {
     md_kind kind;
     double p[MD_MAX_PARAM];
-    double qq;                      /* f fudge qi qj / epsilon_r */
+    double qq; /* f fudge qi qj / epsilon_r */
 } setting;
 
 static double slow_energy(const setting *s, const double (*x)[3], double *coulomb)
@@ -112,10 +112,10 @@ static void slow_force(const setting *s, const double (*x_in)[3], double (*f)[3]
     for (int a = 0; a < n_atoms; a++)
         for (int k = 0; k < 3; k++) {
             double v[4];
-            for (int i = 0; i < 4; i++) {           /* fourth order */
+            for (int i = 0; i < 4; i++) { /* fourth order */
                 const double step[4] = {-2 * h, -h, h, 2 * h};
                 x[a][k] = x_in[a][k] + step[i];
-                v[i] = slow_energy(s, (const double (*)[3])x, &c);
+                v[i] = slow_energy(s, (const double(*)[3])x, &c);
                 v[i] += c;
             }
             x[a][k] = x_in[a][k];
@@ -190,7 +190,8 @@ static system_t *system_create(md_kind kind, int n_terms, double epsilon_r)
         if (kind == MD_PAIR14) bond[0][0] += 0.2;
         for (int k = 0; k < 3; k++) s->x[first][k] = uniform(-20, 20);
         for (int a = 1; a < n_atoms; a++)
-            for (int k = 0; k < 3; k++) s->x[first + a][k] = s->x[first + a - 1][k] + bond[a - 1][k];
+            for (int k = 0; k < 3; k++)
+                s->x[first + a][k] = s->x[first + a - 1][k] + bond[a - 1][k];
         random_parameters(kind, t, s->param[t].p);
         s->setting[t].kind = kind;
         memcpy(s->setting[t].p, s->param[t].p, sizeof s->param[t].p);
@@ -198,19 +199,23 @@ static system_t *system_create(md_kind kind, int n_terms, double epsilon_r)
             s->atoms[t * n_atoms + a] = first + a;
             s->charge[first + a] = (float)uniform(-1, 1);
         }
-        s->setting[t].qq =
-            MD_ONE_4PI_EPS0 * 0.5 / epsilon_r * (double)s->charge[first] * (double)s->charge[first + 1];
+        s->setting[t].qq = MD_ONE_4PI_EPS0 * 0.5 / epsilon_r * (double)s->charge[first] *
+                           (double)s->charge[first + 1];
         s->index[t] = t;
         s->weight[t] = 1;
     }
     s->moltype.name = "TEST";
     s->moltype.list[kind] = (md_interactions){.n = n_terms, .atoms = s->atoms, .param = s->index};
-    s->topology = (md_topology){.n_params = n_terms, .param = s->param, .n_moltypes = 1,
-                                .moltype = &s->moltype, .fudge_qq = 0.5, .fudge_lj = 0.5};
-    s->rows = (md_rows){.n_owned = s->n_rows, .n_rows = s->n_rows, .x = s->x, .f = s->f,
-                        .charge = s->charge};
-    s->rows.list[kind] = (md_row_interactions){.n = n_terms, .rows = s->atoms, .param = s->index,
-                                               .weight = s->weight};
+    s->topology = (md_topology){.n_params = n_terms,
+                                .param = s->param,
+                                .n_moltypes = 1,
+                                .moltype = &s->moltype,
+                                .fudge_qq = 0.5,
+                                .fudge_lj = 0.5};
+    s->rows = (md_rows){
+        .n_owned = s->n_rows, .n_rows = s->n_rows, .x = s->x, .f = s->f, .charge = s->charge};
+    s->rows.list[kind] = (md_row_interactions){
+        .n = n_terms, .rows = s->atoms, .param = s->index, .weight = s->weight};
     CHECK_OK(md_bonded_create(&s->topology, with_epsilon_r(epsilon_r), &s->bonded));
     return s;
 }
@@ -236,9 +241,9 @@ static void term_positions(const system_t *s, int t, double (*x)[3])
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-static const md_kind kinds[] = {MD_BOND, MD_BOND_G96, MD_ANGLE, MD_UREY_BRADLEY, MD_DIH_PROPER,
-                                MD_DIH_RB, MD_DIH_FOURIER, MD_DIH_IMPROPER, MD_DIH_PER_IMPROPER,
-                                MD_PAIR14};
+static const md_kind kinds[] = {
+    MD_BOND,   MD_BOND_G96,    MD_ANGLE,        MD_UREY_BRADLEY,     MD_DIH_PROPER,
+    MD_DIH_RB, MD_DIH_FOURIER, MD_DIH_IMPROPER, MD_DIH_PER_IMPROPER, MD_PAIR14};
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 static void test_against_reference(md_kind kind, int n_terms)
@@ -252,8 +257,8 @@ static void test_against_reference(md_kind kind, int n_terms)
     for (int t = 0; t < n_terms; t++) {
         double x[4][3], f[4][3], c, largest = 0, sum[3] = {0};
         term_positions(s, t, x);
-        const double v = slow_energy(&s->setting[t], (const double (*)[3])x, &c);
-        slow_force(&s->setting[t], (const double (*)[3])x, f);
+        const double v = slow_energy(&s->setting[t], (const double(*)[3])x, &c);
+        slow_force(&s->setting[t], (const double(*)[3])x, f);
         e += (double)s->weight[t] * v;
         e14 += (double)s->weight[t] * c;
         e_scale += fabs(v) + fabs(c);
@@ -292,10 +297,10 @@ static void test_box_scaling(md_kind kind)
         for (int side = 0; side < 2; side++) {
             for (int a = 0; a < 4; a++)
                 for (int k = 0; k < 3; k++) y[a][k] = x[a][k] * (side ? 1 + h : 1 - h);
-            v[side] += slow_energy(&s->setting[t], (const double (*)[3])y, &c);
+            v[side] += slow_energy(&s->setting[t], (const double(*)[3])y, &c);
             v[side] += c;
         }
-        scale += fabs(slow_energy(&s->setting[t], (const double (*)[3])x, &c)) + fabs(c);
+        scale += fabs(slow_energy(&s->setting[t], (const double(*)[3])x, &c)) + fabs(c);
     }
     const double trace = energy.virial[0][0] + energy.virial[1][1] + energy.virial[2][2];
     CHECK_NEAR(trace, 0.5 * (v[1] - v[0]) / (2 * h), 2e-4 * scale);
@@ -381,7 +386,7 @@ static void test_straight(void)
             memcpy(nearly, straight, sizeof nearly);
             nearly[1][1] += off;
             nearly[3][2] += 0.5 * off;
-            set_term(s, (const double (*)[3])nearly);
+            set_term(s, (const double(*)[3])nearly);
             check_finite(s);
         }
         system_destroy(s);
@@ -440,8 +445,8 @@ static void test_improper_wraps(void)
     system_t *s = system_create(MD_DIH_IMPROPER, 1, 1.0);
     for (int side = -1; side <= 1; side += 2) {
         const double phi = side * 0.99 * pi;
-        const double x[4][3] = {{0, 0.1, 0}, {0, 0, 0}, {0.15, 0, 0},
-                                {0.15, 0.1 * cos(phi), 0.1 * sin(phi)}};
+        const double x[4][3] = {
+            {0, 0.1, 0}, {0, 0, 0}, {0.15, 0, 0}, {0.15, 0.1 * cos(phi), 0.1 * sin(phi)}};
         md_energy energy;
         s->param[0].p[0] = -side * 0.98 * pi;
         s->param[0].p[1] = 80;

@@ -30,7 +30,9 @@ sundog_status md_constrain_positions(md_constrain *constrain, const md_rows *row
 /* Remove from v what would change the constrained distances at x. */
 sundog_status md_constrain_velocities(md_constrain *constrain, const md_rows *rows,
                                       const double (*x)[3], double (*v)[3]);
-/* Largest and rms relative deviation of the constrained distances of this domain at x. */
+/* Relative deviation of the distances that LINCS holds, on this domain, at x: the largest, the sum
+ * of squares, their number (max and sum_square are 0 when there is none). SETTLE's are left out, as
+ * in GROMACS's "Constr. rmsd": they hold to rounding. */
 void md_constrain_deviation(const md_constrain *constrain, const md_rows *rows,
                             const double (*x)[3], double *max, double *sum_square, int64_t *n);
 #endif

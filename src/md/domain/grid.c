@@ -7,8 +7,7 @@
  * not cut is one cell whose neighbour is its own periodic image, so the same rule serves it.
  *
  * The best grid for N domains, by estimate: volume of the halo times the cost of a row, plus the
- * pulses times the cost of a pulse. Rows that come from the domain itself (axes that are not cut)
- * cost half, as they are not waited for.
+ * pulses along cut axes times the cost of a pulse.
  */
 #include "md/domain/domain_impl.h"
 
@@ -159,27 +158,19 @@ sundog_status md_grid_check(const md_grid *grid, const md_box *box, const md_rea
  * microseconds, against some ten nanoseconds to carry and use a row). */
 static const double rows_per_volume = 100.0;
 static const double pulse_cost = 200.0;
-static const double self_cost = 0.5;
 
 static double estimate(const int n[3], const md_box *box, const md_reach *reach)
 {
-    double cell[3], inner, cost = 0, reach_nm = reach->rlist + reach->group_radius;
     int sides = reach->scheme == MD_SCHEME_SHELL ? 2 : 1;
-    double area_factor = md_box_volume(box);
+    double per_volume = rows_per_volume * md_box_volume(box), inner = 1, outer = 1, pulses = 0;
     for (int k = 0; k < 3; k++) {
-        cell[k] = md_box_thickness(box, k) / n[k];
-        area_factor /= md_box_thickness(box, k);    /* 1 for a rectangular box */
+        double thickness = md_box_thickness(box, k), cell = thickness / n[k];
+        per_volume /= thickness;        /* rows_per_volume for a rectangular box */
+        inner *= cell;
+        outer *= cell + sides * (reach->rlist + reach->group_radius);
+        if (n[k] > 1) pulses += sides * ceil(needed(reach) / cell * (1 - 1e-12));
     }
-    /* In the order of the pulses: what axis k adds is a slab of all that is there already. */
-    double extent[3] = {cell[0], cell[1], cell[2]};
-    for (int k = 2; k >= 0; k--) {
-        inner = area_factor * extent[(k + 1) % 3] * extent[(k + 2) % 3];
-        double rows = sides * reach_nm * inner * rows_per_volume;
-        double pulses = sides * ceil(needed(reach) / cell[k] * (1 - 1e-12));
-        cost += n[k] > 1 ? rows + pulses * pulse_cost : self_cost * rows;
-        extent[k] += sides * reach_nm;
-    }
-    return cost;
+    return (outer - inner) * per_volume + pulses * pulse_cost;
 }
 
 /* Best grid of exactly n_domains; false if there is none. */

@@ -50,14 +50,14 @@ static inline void random_direction(uint64_t *state, double d[3])
 enum { WATER, CHAIN, ION };
 static const double water_oh = 0.1, water_hh = 0.1633, chain_h = 0.11, chain_bond = 0.15;
 
-static int world_param(md_topology *topology, double p0, double p1)
+static inline int world_param(md_topology *topology, double p0, double p1)
 {
     BASE_RESERVE(topology->param, topology->param_capacity, topology->n_params + 1);
     topology->param[topology->n_params] = (md_param){{p0, p1, 0, 0, 0, 0}};
     return topology->n_params++;
 }
 
-static void world_term(md_topology *topology, int moltype, md_kind kind, int a, int b, int c, int d,
+static inline void world_term(md_topology *topology, int moltype, md_kind kind, int a, int b, int c, int d,
                        double p0)
 {
     int atoms[4] = {a, b, c, d};
@@ -66,7 +66,7 @@ static void world_term(md_topology *topology, int moltype, md_kind kind, int a, 
 }
 
 /* Excluded: up to `depth` links (bonds, constraints, settles) away. */
-static void world_exclusions(md_moltype *m, int depth)
+static inline void world_exclusions(md_moltype *m, int depth)
 {
     enum { MOST = 16 };
     static const md_kind link[3] = {MD_BOND, MD_CONSTRAINT, MD_SETTLE};
@@ -96,7 +96,7 @@ static void world_exclusions(md_moltype *m, int depth)
     m->exclusion_start[m->n_atoms] = n;
 }
 
-static void world_moltype(md_topology *topology, int moltype, const char *name, int n_atoms)
+static inline void world_moltype(md_topology *topology, int moltype, const char *name, int n_atoms)
 {
     md_moltype *m = &topology->moltype[moltype];
     m->name = base_strdup(name);
@@ -111,7 +111,7 @@ static void world_moltype(md_topology *topology, int moltype, const char *name, 
     }
 }
 
-static void world_chain_terms(md_topology *t)
+static inline void world_chain_terms(md_topology *t)
 {
     static const int bond[3][2] = {{0, 3}, {3, 5}, {5, 6}};
     static const int constraint[3][2] = {{0, 1}, {0, 2}, {3, 4}};
@@ -134,7 +134,7 @@ static void world_chain_terms(md_topology *t)
 }
 
 /* Blocks: chains, waters, ions, chains again. */
-static md_topology *world_topology(int n_waters, int n_chains, int n_ions)
+static inline md_topology *world_topology(int n_waters, int n_chains, int n_ions)
 {
     md_topology *t = base_alloc_zero(sizeof *t);
     t->title = base_strdup("random");
@@ -163,14 +163,14 @@ static md_topology *world_topology(int n_waters, int n_chains, int n_ions)
 
 /* ---- positions ------------------------------------------------------------------------------ */
 
-static void place_at(double (*x)[3], int atom, int from, double length, uint64_t *seed)
+static inline void place_at(double (*x)[3], int atom, int from, double length, uint64_t *seed)
 {
     double d[3];
     random_direction(seed, d);
     for (int k = 0; k < 3; k++) x[atom][k] = x[from][k] + length * d[k];
 }
 
-static void place_water(double (*x)[3], uint64_t *seed)
+static inline void place_water(double (*x)[3], uint64_t *seed)
 {
     double u[3], w[3], n[3], half = 0.5 * water_hh / water_oh, height = sqrt(1 - half * half);
     random_direction(seed, u);
@@ -184,7 +184,7 @@ static void place_water(double (*x)[3], uint64_t *seed)
 }
 
 /* Random places, random velocities; some atoms moved by whole box vectors, so groups are broken. */
-static void world_state(const md_topology *t, const md_box *box, uint64_t seed, md_state *state)
+static inline void world_state(const md_topology *t, const md_box *box, uint64_t seed, md_state *state)
 {
     md_state_create(t->n_atoms, state);
     state->box = *box;

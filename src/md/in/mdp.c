@@ -314,11 +314,11 @@ sundog_status md_mdp_read(const char *path, md_params *out)
     return status;
 }
 
-/* The shortest decimal that reads back to the same value. */
+/* As many digits as it takes to read back the same value. */
 static void write_real(double value, FILE *file)
 {
     char text[32];
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }

@@ -52,9 +52,9 @@ static const directive directives[] = {
     {"position_restraints", MOLECULE, top_parse_position_restraints},
     {"system", TOP_MOLECULES, TOP_MOLECULES, TOP_SYSTEM, NEED_NOTHING, top_parse_system},
     {"molecules", TOP_SYSTEM, TOP_SYSTEM, TOP_BLOCKS, NEED_NOTHING, top_parse_molecules},
-    {"implicit_genborn_params", NOT_SUPPORTED},
-    {"implicit_surface_params", NOT_SUPPORTED},
-    {"cmaptypes", NOT_SUPPORTED},
+    {"cmaptypes", TYPES, NEED_ATOMTYPES, top_parse_unused},
+    {"implicit_genborn_params", TYPES, NEED_ATOMTYPES, top_parse_unused},
+    {"implicit_surface_params", TYPES, NEED_ATOMTYPES, top_parse_unused},
     {"cmap", NOT_SUPPORTED},
     {"pairs_nb", NOT_SUPPORTED},
     {"virtual_sites1", NOT_SUPPORTED},
@@ -85,7 +85,7 @@ static void list_supported(char *out, size_t size)
 {
     size_t used = 0;
     for (int k = 0; k < N_DIRECTIVES && used < size; k++) {
-        if (!directives[k].parse) continue;
+        if (!directives[k].parse || directives[k].parse == top_parse_unused) continue;
         int n = snprintf(out + used, size - used, "%s%s", used ? ", " : "", directives[k].name);
         used += n > 0 ? (size_t)n : 0;
     }
@@ -156,11 +156,20 @@ static sundog_status parse_lines(top_parser *parser)
             BASE_TRY(begin_directive(parser, line, &d));
             continue;
         }
+        if (!d && line[0] == '*') continue;     /* force fields begin with a box of asterisks */
         if (!d)
             return top_fail(parser, SUNDOG_ERR_INPUT,
                             "\"%.60s\" stands before any [ directive ]", line);
         BASE_TRY(d->parse(parser, line));
     }
+}
+
+/* Parameters that only directives could use which are refused themselves. */
+sundog_status top_parse_unused(top_parser *parser, char *line)
+{
+    (void)parser;
+    (void)line;
+    return SUNDOG_OK;
 }
 
 /* ---- defaults, system, molecules ------------------------------------------------------------ */

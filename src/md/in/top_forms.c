@@ -8,22 +8,22 @@
 #include <string.h>
 
 static const top_form forms[] = {
-    /* directive    func  kind                 table                 n  n+B  deg    bond */
-    {"bonds",       1, MD_BOND,             TOP_BOND,             2, 4,  false, true},
-    {"bonds",       2, MD_BOND_G96,         TOP_BOND_G96,         2, 4,  false, true},
-    {"constraints", 1, MD_CONSTRAINT,       TOP_CONSTRAINT,       1, 2,  false, true},
-    {"constraints", 2, MD_CONSTRAINT,       TOP_CONSTRAINT_NC,    1, 2,  false, false},
-    {"angles",      1, MD_ANGLE,            TOP_ANGLE,            2, 4,  true,  false},
-    {"angles",      5, MD_UREY_BRADLEY,     TOP_UREY_BRADLEY,     4, 8,  true,  false},
-    {"dihedrals",   1, MD_DIH_PROPER,       TOP_DIH_PROPER,       3, 5,  true,  false},
-    {"dihedrals",   2, MD_DIH_IMPROPER,     TOP_DIH_IMPROPER,     2, 4,  true,  false},
-    {"dihedrals",   3, MD_DIH_RB,           TOP_DIH_RB,           6, 12, false, false},
-    {"dihedrals",   4, MD_DIH_PER_IMPROPER, TOP_DIH_PER_IMPROPER, 3, 5,  true,  false},
-    {"dihedrals",   5, MD_DIH_FOURIER,      TOP_DIH_FOURIER,      4, 8,  false, false},
-    {"dihedrals",   9, MD_DIH_PROPER,       TOP_DIH_PROPER,       3, 5,  true,  false},
-    {"pairs",       1, MD_PAIR14,           TOP_PAIR14,           2, 4,  false, false},
-    {"settles",     1, MD_SETTLE,           TOP_NO_TABLE,         2, 0,  false, true},
-    {"position_restraints", 1, MD_POSRES,   TOP_NO_TABLE,         3, 6,  false, false},
+    /* directive    func  kind                 table                 n   deg    bond */
+    {"bonds",       1, MD_BOND,             TOP_BOND,             2,  false, true},
+    {"bonds",       2, MD_BOND_G96,         TOP_BOND_G96,         2,  false, true},
+    {"constraints", 1, MD_CONSTRAINT,       TOP_CONSTRAINT,       1,  false, true},
+    {"constraints", 2, MD_CONSTRAINT,       TOP_CONSTRAINT_NC,    1,  false, false},
+    {"angles",      1, MD_ANGLE,            TOP_ANGLE,            2,  true,  false},
+    {"angles",      5, MD_UREY_BRADLEY,     TOP_UREY_BRADLEY,     4,  true,  false},
+    {"dihedrals",   1, MD_DIH_PROPER,       TOP_DIH_PROPER,       3,  true,  false},
+    {"dihedrals",   2, MD_DIH_IMPROPER,     TOP_DIH_IMPROPER,     2,  true,  false},
+    {"dihedrals",   3, MD_DIH_RB,           TOP_DIH_RB,           6,  false, false},
+    {"dihedrals",   4, MD_DIH_PER_IMPROPER, TOP_DIH_PER_IMPROPER, 3,  true,  false},
+    {"dihedrals",   5, MD_DIH_FOURIER,      TOP_DIH_FOURIER,      4,  false, false},
+    {"dihedrals",   9, MD_DIH_PROPER,       TOP_DIH_PROPER,       3,  true,  false},
+    {"pairs",       1, MD_PAIR14,           TOP_PAIR14,           2,  false, false},
+    {"settles",     1, MD_SETTLE,           TOP_NO_TABLE,         2,  false, true},
+    {"position_restraints", 1, MD_POSRES,   TOP_NO_TABLE,         3,  false, false},
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
@@ -62,6 +62,46 @@ sundog_status top_read_numbers(top_parser *parser, char *const *word, int n, dou
         if (!md_text_double(word[k], strlen(word[k]), &out[k]))
             return top_fail(parser, SUNDOG_ERR_INPUT, "[ %s ]: expected a number, found \"%s\"",
                             parser->directive, word[k]);
+    }
+    return SUNDOG_OK;
+}
+
+bool top_type_is_unused(const top_parser *parser, const char *word)
+{
+    static const struct {
+        const char *directive;
+        int last;                   /* function types of GROMACS go from 1 to this */
+    } known[] = {{"bondtypes", 10}, {"angletypes", 10}, {"dihedraltypes", 11}, {"pairtypes", 2}};
+    int func;
+    if (!md_text_int(word, strlen(word), &func)) return false;
+    for (int k = 0; k < N_FORMS; k++) {
+        if (form_is_of(&forms[k], parser->directive) && forms[k].func == func) return false;
+    }
+    for (int k = 0; k < 4; k++) {
+        if (strcmp(known[k].directive, parser->directive) == 0)
+            return func >= 1 && func <= known[k].last;
+    }
+    return false;
+}
+
+sundog_status top_read_params(top_parser *parser, const top_form *form, char *const *word, int n,
+                              double out[MD_MAX_PARAM])
+{
+    double b[MD_MAX_PARAM];
+    bool dihedral = form->kind == MD_DIH_PROPER || form->kind == MD_DIH_PER_IMPROPER;
+    int n_a = form->n_params, n_b = n - n_a;        /* A and B may share the multiplicity */
+    bool b_state = form->kind != MD_SETTLE && (n_b == n_a || (dihedral && n_b == 2));
+    if (n_b != 0 && !b_state)
+        return top_fail(parser, SUNDOG_ERR_INPUT, "[ %s ]: %d parameters, function type %d takes %d",
+                        parser->directive, n, form->func, n_a);
+    memset(out, 0, MD_MAX_PARAM * sizeof *out);
+    BASE_TRY(top_read_numbers(parser, word, n_a, out));
+    BASE_TRY(top_read_numbers(parser, word + n_a, n_b, b));
+    for (int k = 0; k < n_b; k++) {
+        if (b[k] != out[k])
+            return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
+                            "[ %s ]: %d parameters with a free-energy B state that differs from A, "
+                            "which is not supported", parser->directive, n);
     }
     return SUNDOG_OK;
 }

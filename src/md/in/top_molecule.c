@@ -77,6 +77,20 @@ static sundog_status set_residue(top_parser *parser, const char *number, const c
     return SUNDOG_OK;
 }
 
+/* Columns 9 to 11: type, charge and mass of a free-energy B state; they may repeat those of A. */
+static sundog_status check_b_state(top_parser *parser, char *const *word, int n)
+{
+    double a[2], b[2];
+    bool same = n <= 11 && strcmp(word[8], word[1]) == 0;
+    BASE_TRY(top_read_numbers(parser, word + 6, 2, a));
+    if (same) BASE_TRY(top_read_numbers(parser, word + 9, n - 9, b));
+    for (int k = 0; same && k < n - 9; k++) same = a[k] == b[k];
+    if (same) return SUNDOG_OK;
+    return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
+                    "[ atoms ]: columns 9 on are a free-energy B state that differs from A, which "
+                    "is not supported");
+}
+
 /* number type residue-number residue name charge-group [charge [mass]] */
 sundog_status top_parse_atoms(top_parser *parser, char *line)
 {
@@ -87,10 +101,6 @@ sundog_status top_parse_atoms(top_parser *parser, char *line)
         return top_fail(parser, SUNDOG_ERR_INPUT,
                         "[ atoms ]: expected number, type, residue number, residue, name, charge "
                         "group [charge [mass]], found %d words", n);
-    if (n > 8)
-        return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
-                        "[ atoms ]: %d columns; free-energy B states (beyond column 8) are not "
-                        "supported", n);
     if (!md_text_int(word[0], strlen(word[0]), &number) || number != moltype->n_atoms + 1)
         return top_fail(parser, SUNDOG_ERR_INPUT,
                         "[ atoms ]: expected atom %d, found \"%s\": atoms are numbered from 1 "
@@ -107,6 +117,7 @@ sundog_status top_parse_atoms(top_parser *parser, char *line)
     atom.mass = atomtype->mass;
     if (n > 6) BASE_TRY(top_read_numbers(parser, word + 6, 1, &atom.charge));
     if (n > 7) BASE_TRY(top_read_numbers(parser, word + 7, 1, &atom.mass));
+    if (n > 8) BASE_TRY(check_b_state(parser, word, n));
     BASE_TRY(copy_word(parser, word[4], "atom", atom.name));
     if (atomtype->particle != 'A')
         return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
@@ -244,16 +255,8 @@ sundog_status top_parse_interaction(top_parser *parser, char *line)
     BASE_TRY(top_find_form(parser, n > n_atoms ? word[n_atoms] : "1", &form));
     int n_given = n > n_atoms ? n - n_atoms - 1 : 0;
     if (n_given == 0) return add_from_types(parser, form, atoms);
-    if (n_given != form->n_params)
-        return top_fail(parser, n_given == form->n_params_ab ? SUNDOG_ERR_UNSUPPORTED
-                                                             : SUNDOG_ERR_INPUT,
-                        n_given == form->n_params_ab
-                            ? "[ %s ]: %d parameters: free-energy B states are not supported "
-                              "(function type %d takes %d)"
-                            : "[ %s ]: %d parameters, function type %d takes %d or none",
-                        parser->directive, n_given, form->func, form->n_params);
     double in[MD_MAX_PARAM], p[MD_MAX_PARAM];
-    BASE_TRY(top_read_numbers(parser, word + n_atoms + 1, n_given, in));
+    BASE_TRY(top_read_params(parser, form, word + n_atoms + 1, n_given, in));
     BASE_TRY(top_convert(parser, form, in, p));
     add_interaction(parser, form, atoms, p);
     return SUNDOG_OK;
@@ -271,14 +274,8 @@ static sundog_status read_one_atom_form(top_parser *parser, char *line, int *ato
                         parser->directive);
     BASE_TRY(read_atoms(parser, word, 1, atom));
     BASE_TRY(top_find_form(parser, word[1], form));
-    if (n - 2 != (*form)->n_params)
-        return top_fail(parser, n - 2 == (*form)->n_params_ab ? SUNDOG_ERR_UNSUPPORTED
-                                                              : SUNDOG_ERR_INPUT,
-                        "[ %s ]: %d parameters, function type %d takes %d%s", parser->directive,
-                        n - 2, (*form)->func, (*form)->n_params,
-                        n - 2 == (*form)->n_params_ab ? " (no free-energy B state)" : "");
     double in[MD_MAX_PARAM];
-    BASE_TRY(top_read_numbers(parser, word + 2, n - 2, in));
+    BASE_TRY(top_read_params(parser, *form, word + 2, n - 2, in));
     return top_convert(parser, *form, in, p);
 }
 

@@ -27,7 +27,7 @@ typedef struct top_form {
     int func;
     md_kind kind;
     top_table_id table;
-    int n_params, n_params_ab;      /* in the file; with a free-energy B state */
+    int n_params;                   /* in the file */
     bool first_is_angle;            /* p[0] in degrees in the file */
     bool is_bond;                   /* counts for exclusions (nrexcl) */
 } top_form;
@@ -94,7 +94,8 @@ typedef struct top_parser {
 typedef sundog_status top_parse(top_parser *parser, char *line);
 top_parse top_parse_defaults, top_parse_atomtypes, top_parse_nonbond_params, top_parse_types,
     top_parse_moleculetype, top_parse_atoms, top_parse_interaction, top_parse_settles,
-    top_parse_exclusions, top_parse_position_restraints, top_parse_system, top_parse_molecules;
+    top_parse_exclusions, top_parse_position_restraints, top_parse_system, top_parse_molecules,
+    top_parse_unused;
 
 /* Fail at the line in hand. */
 #define top_fail(parser, status, ...) \
@@ -105,6 +106,13 @@ top_parse top_parse_defaults, top_parse_atomtypes, top_parse_nonbond_params, top
 /* The form of the directive in hand ("bonds" or "bondtypes") with function type `word`; refuses
  * others, naming those supported. */
 sundog_status top_find_form(top_parser *parser, const char *word, const top_form **out);
+/* True when the types directive in hand may have function type `word` in GROMACS, though not here:
+ * only an interaction of that type could use the line, and that is refused itself. */
+bool top_type_is_unused(const top_parser *parser, const char *word);
+/* Read the parameters of a form, word [n]. A free-energy B state is accepted when it equals the A
+ * state. */
+sundog_status top_read_params(top_parser *parser, const top_form *form, char *const *word, int n,
+                              double out[MD_MAX_PARAM]);
 /* Check and convert parameters from the file (n_params of them) to those of md_kind. */
 sundog_status top_convert(top_parser *parser, const top_form *form, const double *in,
                           double out[MD_MAX_PARAM]);

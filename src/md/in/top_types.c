@@ -296,24 +296,17 @@ sundog_status top_parse_types(top_parser *parser, char *line)
         return top_fail(parser, SUNDOG_ERR_INPUT,
                         "[ %s ]: expected %d types, a function type and parameters, found %d words",
                         directive, n_named, n);
+    if (top_type_is_unused(parser, word[n_named])) return SUNDOG_OK;
     const top_form *form;
     BASE_TRY(top_find_form(parser, word[n_named], &form));
-    int n_given = n - n_named - 1, id[MD_MAX_KIND_ATOMS];
-    if (n_given != form->n_params)
-        return top_fail(parser, n_given == form->n_params_ab ? SUNDOG_ERR_UNSUPPORTED
-                                                             : SUNDOG_ERR_INPUT,
-                        n_given == form->n_params_ab
-                            ? "[ %s ]: %d parameters: free-energy B states are not supported "
-                              "(function type %d takes %d)"
-                            : "[ %s ]: %d parameters, function type %d takes %d",
-                        directive, n_given, form->func, form->n_params);
+    int id[MD_MAX_KIND_ATOMS];
     top_type_entry entry = {.func = form->func, .place = parser->place};
     BASE_TRY(read_type_ids(parser, word, n_named, dihedral, id));
     for (int k = 0; k < MD_MAX_KIND_ATOMS; k++) entry.id[k] = TOP_WILDCARD;
     int first = dihedral && n_named == 2 && form->func != 2 ? 1 : 0;
     int step = dihedral && n_named == 2 && form->func == 2 ? 3 : 1;
     for (int k = 0; k < n_named; k++) entry.id[first + k * step] = id[k];
-    BASE_TRY(top_read_numbers(parser, word + n_named + 1, form->n_params, entry.p));
+    BASE_TRY(top_read_params(parser, form, word + n_named + 1, n - n_named - 1, entry.p));
     double checked[MD_MAX_PARAM];
     BASE_TRY(top_convert(parser, form, entry.p, checked));
     return add_type(parser, form, &entry);

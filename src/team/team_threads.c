@@ -1,8 +1,9 @@
 /* Team of threads of one process: life, bells, waiting, death. The protocol is told in team.h.
  *
- * Waiting was chosen by measuring (docs/exchange.md): spin while the peer can be running on another
- * core, then sleep in the kernel. Yielding instead of sleeping keeps a core busy with nothing when a
- * peer computes for milliseconds, and is no faster when ranks outnumber cores.
+ * Waiting was chosen by measuring (docs/exchange.md): spin for about as long as a sleep and a wake-up
+ * cost, hardly at all when ranks outnumber cores, then sleep in the kernel. Rejected: yielding. It
+ * saves wake-ups, but a thread that yields goes behind every other program on the machine, while one
+ * that is woken runs soon: on a busy machine steps took up to three times as long.
  */
 #include "team/team.h"
 
@@ -19,8 +20,8 @@
 #include <unistd.h>
 
 enum {
-    SPINS_WITH_CORES = 4000,        /* some 50 us: every rank can have a core */
-    SPINS_CROWDED = 50,             /* under 1 us: the peer is likely waiting for this core */
+    SPINS_WITH_CORES = 500,         /* some 15 us: every rank can have a core */
+    SPINS_CROWDED = 30,             /* 1 us: the peer is likely waiting for this core */
     MAX_RANKS = 4096,
 };
 static const int64_t DEFAULT_TIMEOUT_NS = 60 * INT64_C(1000000000);

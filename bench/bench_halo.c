@@ -1,9 +1,9 @@
 /* Latency of the halo exchange, by size, shape, rung and route.
  *
  * The plan is a periodic grid of ranks as molecular dynamics cuts it: along each axis one or two
- * pulses towards -1. A first pulse sends `rows` owned rows, and from every earlier pulse's ghosts an
- * eighth of that (edges and corners); a second pulse along the axis sends on half of what the first
- * one brought. Indices are scattered with a stride, as atoms on a face are.
+ * pulses towards -1. A first pulse sends `rows` owned rows, and from every earlier pulse's ghosts
+ * an eighth of that (edges and corners); a second pulse along the axis sends on half of what the
+ * first one brought. Indices are scattered with a stride, as atoms on a face are.
  *
  * Two numbers a case. Latency: after a barrier, from begin to end, of the slowest rank (minimum,
  * median, 95th percentile over iterations). Stream: time per exchange of many in a row without a

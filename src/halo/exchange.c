@@ -187,7 +187,7 @@ sundog_status sundog_exchange_rebind(sundog_exchange *exchange, const sundog_fie
 void sundog_exchange_destroy(sundog_exchange **exchange)
 {
     if (!exchange || !*exchange) return;
-    /* Peers signal into this exchange until all are here; a dead team has left before this returns. */
+    /* Peers signal into this exchange until all are here; a dead team has left it on return. */
     (void)sundog_team_barrier((*exchange)->team);
     exchange_free(*exchange);
     *exchange = NULL;
@@ -204,12 +204,12 @@ static sundog_status may_begin(sundog_exchange *exchange, bool forward)
         return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: begin called while a %s is under way; end "
                          "it first", me, exchange->phase == HALO_FORWARD ? "forward" : "reverse");
     if (!exchange->plan->committed || exchange->n_commits != exchange->plan->n_commits)
-        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: the plan has changed since the exchange was "
-                         "bound; commit it and call sundog_exchange_rebind()", me);
+        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: the plan has changed since the exchange "
+                         "was bound; commit it and call sundog_exchange_rebind()", me);
 #ifndef NDEBUG
     if (exchange->lockstep && exchange->forward_next != forward)
-        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: lockstep is promised, but a second %s comes "
-                         "without a %s between", me, forward ? "forward" : "reverse",
+        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: lockstep is promised, but a second %s "
+                         "comes without a %s between", me, forward ? "forward" : "reverse",
                          forward ? "reverse" : "forward");
 #endif
     exchange->forward_next = !forward;

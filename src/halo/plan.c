@@ -19,8 +19,8 @@ sundog_status halo_reserve(void *array_of_pointer, size_t *capacity, size_t need
     size_t grown = *capacity + *capacity / 2;
     if (grown < needed) grown = needed;
     if (grown < 16) grown = 16;
-    void *old, *fresh = grown <= SIZE_MAX / n_bytes_element ? base_try_alloc(grown * n_bytes_element)
-                                                            : NULL;
+    void *old, *fresh = NULL;
+    if (grown <= SIZE_MAX / n_bytes_element) fresh = base_try_alloc(grown * n_bytes_element);
     if (!fresh)
         return base_fail(SUNDOG_ERR_MEMORY, "no memory for %zu elements of %zu bytes", grown,
                          n_bytes_element);

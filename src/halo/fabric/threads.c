@@ -26,8 +26,8 @@
  *            direct route nothing depends: all stores, then all signals.
  *   direct   direct route; store and signal peer by peer, no wait between.
  *
- * begin never waits: what lacks its credit is left to end. Waits are on this rank's own words; peers'
- * memory is touched only between team_enter and team_leave.
+ * begin never waits: what lacks its credit is left to end. Waits are on this rank's own words;
+ * peers' memory is touched only between team_enter and team_leave.
  */
 #include "halo/fabric/fabric.h"
 

@@ -46,8 +46,8 @@ typedef struct md_rows {
     double cell_lo[3], cell_hi[3];  /* fractional bounds of the cell */
     double origin[3];               /* nm; a point near the cell's centre, for float coordinates */
     md_row_interactions list[MD_N_KINDS];
-    /* exclusions as rows: pairs (i, j) of rows with i any row, j excluded from i and near it (the
-     * image closest to i). Symmetric. CSR over rows. */
+    /* exclusions as rows: pairs (i, j) of rows that the rule above gives to this domain, j excluded
+     * from i and near it (the image closest to i). Symmetric. CSR over rows. */
     int *exclusion_start;           /* [n_rows + 1] */
     int *exclusion;
     size_t capacity_exclusion, capacity_exclusion_start;

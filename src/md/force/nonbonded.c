@@ -229,7 +229,7 @@ void md_nonbonded_force(const md_nonbonded *nonbonded, md_pairs *pairs, const md
     if (pairs->parameters_of != nonbonded) set_parameters(nonbonded, pairs, rows);
     const bool local = part == MD_PART_LOCAL;
     int n = local ? pairs->n_owned_clusters : pairs->n_clusters;
-    md_pairs_pack_x(pairs, rows, local ? 0 : pairs->n_owned_clusters, n);
+    pairs->ops->pack(pairs, rows, local ? 0 : pairs->n_owned_clusters, n);
     memset(pairs->f, 0, (size_t)n * MD_F * sizeof(float));
     memset(pairs->f + (size_t)pairs->n_clusters * MD_F, 0, MD_F * sizeof(float));
     nonbonded->ops->force(nonbonded, pairs, part, energy);

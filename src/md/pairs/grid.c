@@ -263,20 +263,6 @@ static void fill_grid(md_pairs *pairs, const md_rows *rows, const md_grid *grid)
     }
 }
 
-void md_pairs_pack_x(md_pairs *pairs, const md_rows *rows, int first, int end)
-{
-    const double *o = rows->origin;
-    for (int slot = first * MD_CLUSTER; slot < end * MD_CLUSTER; slot++) {
-        int row = pairs->row_of_slot[slot];
-        if (row < 0) continue;
-        float *xq = pairs->xq + (size_t)(slot / MD_CLUSTER) * MD_XQ + slot % MD_CLUSTER;
-        const double *x = rows->x[row];
-        xq[0] = (float)(x[0] - o[0]);
-        xq[4] = (float)(x[1] - o[1]);
-        xq[8] = (float)(x[2] - o[2]);
-    }
-}
-
 void md_pairs_sort(md_pairs *pairs, const md_rows *rows)
 {
     reserve_rows(pairs, rows->n_rows);
@@ -295,7 +281,7 @@ void md_pairs_sort(md_pairs *pairs, const md_rows *rows)
     for (int k = 0; k < 3; k++)         /* SIMD searches read 8 boxes at a time */
         for (int c = pairs->n_clusters; c < pairs->n_clusters + 8; c++)
             pairs->lo[k][c] = pairs->hi[k][c] = 1e30f;
-    md_pairs_pack_x(pairs, rows, 0, pairs->n_clusters);
+    pairs->ops->pack(pairs, rows, 0, pairs->n_clusters);
     memset(pairs->mark, 0, (size_t)pairs->n_clusters * sizeof *pairs->mark);
     pairs->parameters_of = NULL;
 }

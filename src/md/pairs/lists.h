@@ -82,12 +82,18 @@ typedef struct md_list {
     size_t capacity_work, capacity_j, capacity_mask;
 } md_list;
 
-/* A column that i-clusters look into: what is left of it, and its sides along axis[0], axis[1]. */
-typedef struct md_neighbour {
-    int first, end;
-    int axis[3];
-    float lo[2], hi[2];
-} md_neighbour;
+/* Columns that the i-clusters of one column look into. All of one grid are next to each other in the
+ * arrays; sides are along axis[0] and axis[1] of that grid. */
+typedef struct md_neighbours {
+    int n_grids, n;
+    struct {
+        int axis[3];
+        int begin, end;         /* into the arrays below; begin is a multiple of 8 */
+    } grid[MD_MAX_GRIDS];
+    int *first, *last;          /* clusters left of the column: [first, last) */
+    float *lo[2], *hi[2];
+    size_t capacity;            /* a multiple of 8 */
+} md_neighbours;
 
 typedef struct md_pairs_ops md_pairs_ops;
 
@@ -114,33 +120,29 @@ struct md_pairs {
     int *mark;                  /* [n_clusters]: 1 + place among the candidates, or 0 */
     int *candidate;
     uint32_t *candidate_mask;
-    int n_neighbours;
-    md_neighbour *neighbour;
+    md_neighbours neighbours;
     int *segment[3];
     size_t capacity_column, capacity_column_row, capacity_row, capacity_cell, capacity_cluster;
-    size_t capacity_neighbour;
 };
 
-/* grid.c: grids, clusters, bounding boxes, padding. */
-void md_pairs_sort(md_pairs *pairs, const md_rows *rows);
-/* Coordinates of clusters [first, end) from rows->x. */
-void md_pairs_pack_x(md_pairs *pairs, const md_rows *rows, int first, int end);
-
-/* Search and pruning in plain C and for SIMD; same lists from both. */
+/* The inner loops, in plain C and for SIMD; same lists from both. */
 struct md_pairs_ops {
-    /* Clusters c of [begin, end) whose box comes within sqrt(r2) of the box of cluster i, appended
-     * to out (room for end - begin + 8); returns how many. Stops early at the first c whose box
-     * begins beyond `limit` along `axis`. */
-    int (*search)(const md_pairs *pairs, int i, int begin, int end, int axis, float limit, float r2,
-                  int *out);
+    /* Clusters whose boxes come within r of that of cluster i, from pairs->neighbours, into
+     * pairs->candidate; returns how many. i's own column runs along `axis`; of its column only
+     * clusters >= i count if `half`. Calls come in order of i within a column: windows move on. */
+    int (*find)(md_pairs *pairs, int i, int axis, bool half, float r);
     /* Sort the unmasked entries j[n] of one outer list by which halves of cluster i have a pair
      * within sqrt(r2): out[0] both, out[1] rows 0 and 1, out[2] rows 2 and 3. */
     void (*split)(const md_pairs *pairs, int i, const int *j, int n, float r2, int *const out[3],
                   int n_out[3]);
+    /* Coordinates of clusters [first, end) from rows->x. */
+    void (*pack)(md_pairs *pairs, const md_rows *rows, int first, int end);
 };
 extern const md_pairs_ops md_pairs_ops_c;
 extern const md_pairs_ops md_pairs_ops_avx2;        /* compiled on x86 only */
 
+/* grid.c: grids, clusters, bounding boxes, padding. */
+void md_pairs_sort(md_pairs *pairs, const md_rows *rows);
 /* prune.c: working list of one part from xq as it is. */
 void md_pairs_make_work(md_pairs *pairs, md_part part, float radius);
 /* pairlist.c: outer list of one part from the bounding boxes. */

@@ -10,7 +10,7 @@
  *
  * Not done here: exact distances. Pruning has to be fast anyhow, and runs right after.
  */
-#include "md/pairs/lists.h"
+#include "md/pairs/search.h"
 
 #include "base/alloc.h"
 
@@ -28,15 +28,23 @@ static bool are_partners(const md_pairs *pairs, const md_rows *rows, md_part par
     return (pairs->grid[gi].zone & pairs->grid[gj].zone) == 0;
 }
 
-/* Gap between intervals, 0 when they overlap. */
-static float gap(float lo_a, float hi_a, float lo_b, float hi_b)
-{
-    return fmaxf(0, fmaxf(lo_b - hi_a, lo_a - hi_b));
-}
-
 static int column_clamped(float x, int n)
 {
     return x < 0 ? 0 : x >= (float)n ? n - 1 : (int)x;
+}
+
+static void reserve_neighbours(md_neighbours *nb, int n)
+{
+    if ((size_t)n <= nb->capacity) return;
+    size_t capacity[6], now = nb->capacity, need = ((size_t)n + n / 2 + 15) / 8 * 8;
+    for (int k = 0; k < 6; k++) capacity[k] = now;
+    BASE_RESERVE(nb->first, capacity[0], need);
+    BASE_RESERVE(nb->last, capacity[1], need);
+    for (int k = 0; k < 2; k++) {
+        BASE_RESERVE(nb->lo[k], capacity[2 + k], need);
+        BASE_RESERVE(nb->hi[k], capacity[4 + k], need);
+    }
+    nb->capacity = need;
 }
 
 /* Add the columns of one grid that come within r of the box [lo, hi]; those before `first` (this
@@ -44,8 +52,9 @@ static int column_clamped(float x, int n)
 static void add_neighbours(md_pairs *pairs, const md_grid *grid, const float lo[3],
                            const float hi[3], float r, int first)
 {
-    const int a = grid->axis[0], b = grid->axis[1];
-    int from[2], to[2];
+    md_neighbours *nb = &pairs->neighbours;
+    int from[2], to[2], begin = (nb->n + 7) / 8 * 8;
+    nb->n = begin;
     for (int k = 0; k < 2; k++) {
         float below = (lo[grid->axis[k]] - r - grid->lo[k]) * grid->inverse[k];
         float above = (hi[grid->axis[k]] + r - grid->lo[k]) * grid->inverse[k];
@@ -54,59 +63,33 @@ static void add_neighbours(md_pairs *pairs, const md_grid *grid, const float lo[
         to[k] = column_clamped(above, grid->n[k]);
     }
     for (int ca = from[0]; ca <= to[0]; ca++) {
-        float lo_a = grid->lo[0] + (float)ca * grid->width[0], hi_a = lo_a + grid->width[0];
-        float gap_a = gap(lo[a], hi[a], lo_a, hi_a);
+        float side[2][2];       /* lower and upper side of the column, per axis */
+        side[0][0] = grid->lo[0] + (float)ca * grid->width[0];
+        side[0][1] = side[0][0] + grid->width[0];
+        float d0 = gap(lo[grid->axis[0]], hi[grid->axis[0]], side[0][0], side[0][1]);
         for (int cb = from[1]; cb <= to[1]; cb++) {
             int column = ca * grid->n[1] + cb;
             const int *start = pairs->column_start + grid->first_column + column;
             if (column < first || start[0] == start[1]) continue;
-            float lo_b = grid->lo[1] + (float)cb * grid->width[1], hi_b = lo_b + grid->width[1];
-            float gap_b = gap(lo[b], hi[b], lo_b, hi_b);
-            if (gap_a * gap_a + gap_b * gap_b > r * r) continue;
-            BASE_RESERVE(pairs->neighbour, pairs->capacity_neighbour, pairs->n_neighbours + 1);
-            pairs->neighbour[pairs->n_neighbours++] =
-                (md_neighbour){start[0], start[1], {a, b, grid->axis[2]}, {lo_a, lo_b}, {hi_a, hi_b}};
+            side[1][0] = grid->lo[1] + (float)cb * grid->width[1];
+            side[1][1] = side[1][0] + grid->width[1];
+            float d1 = gap(lo[grid->axis[1]], hi[grid->axis[1]], side[1][0], side[1][1]);
+            if (d0 * d0 + d1 * d1 > r * r) continue;
+            reserve_neighbours(nb, nb->n + 8);
+            nb->first[nb->n] = start[0];
+            nb->last[nb->n] = start[1];
+            for (int k = 0; k < 2; k++) {
+                nb->lo[k][nb->n] = side[k][0];
+                nb->hi[k][nb->n] = side[k][1];
+            }
+            nb->n++;
         }
     }
-}
-
-/* First cluster of a column that can be within r of cluster i. */
-static void move_window(const md_pairs *pairs, md_neighbour *nb, int i, float r, bool forward)
-{
-    const float *hi = pairs->hi[nb->axis[2]];
-    float bound = pairs->lo[nb->axis[2]][i] - r;
-    if (forward) {
-        while (nb->first < nb->end && hi[nb->first] < bound) nb->first++;
-        return;
-    }
-    int low = nb->first, high = nb->end;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (hi[middle] < bound) low = middle + 1;
-        else high = middle;
-    }
-    nb->first = low;
-}
-
-/* Candidates of cluster i, whose column runs along `axis`, from all neighbour columns. */
-static int find_candidates(md_pairs *pairs, int i, int axis, bool half, float r)
-{
-    int n = 0;
-    for (int k = 0; k < pairs->n_neighbours; k++) {
-        md_neighbour *nb = &pairs->neighbour[k], window = *nb;
-        const int *x = nb->axis;
-        float ga = gap(pairs->lo[x[0]][i], pairs->hi[x[0]][i], nb->lo[0], nb->hi[0]);
-        float gb = gap(pairs->lo[x[1]][i], pairs->hi[x[1]][i], nb->lo[1], nb->hi[1]);
-        float left = r * r - ga * ga - gb * gb;
-        if (left < 0) continue;
-        move_window(pairs, axis == x[2] ? nb : &window, i, r, axis == x[2]);
-        int first = axis == x[2] ? nb->first : window.first;
-        if (half && first < i) first = i;
-        if (first >= nb->end) continue;
-        float limit = pairs->hi[x[2]][i] + sqrtf(left);
-        n += pairs->ops->search(pairs, i, first, nb->end, x[2], limit, r * r, pairs->candidate + n);
-    }
-    return n;
+    if (nb->n == begin) return;
+    int g = nb->n_grids++;
+    memcpy(nb->grid[g].axis, grid->axis, sizeof grid->axis);
+    nb->grid[g].begin = begin;
+    nb->grid[g].end = nb->n;
 }
 
 /* Masks of the n candidates of cluster i: pairs of the diagonal cluster once, exclusions. Returns the
@@ -177,13 +160,13 @@ static void search_column(md_pairs *pairs, const md_rows *rows, md_part part, in
             hi[k] = fmaxf(hi[k], pairs->hi[k][c]);
         }
     }
-    pairs->n_neighbours = 0;
+    pairs->neighbours.n = pairs->neighbours.n_grids = 0;
     for (int gj = 0; gj < pairs->n_grids; gj++)
         if (are_partners(pairs, rows, part, gi, gj))
             add_neighbours(pairs, &pairs->grid[gj], lo, hi, r, half ? column : 0);
-    if (pairs->n_neighbours == 0) return;
+    if (pairs->neighbours.n_grids == 0) return;
     for (int i = first; i < end; i++) {
-        int n = find_candidates(pairs, i, grid->axis[2], half, r);
+        int n = pairs->ops->find(pairs, i, grid->axis[2], half, r);
         if (n > 0) emit(pairs, &pairs->list[part], i, n, mask_candidates(pairs, rows, i, n, half));
     }
 }
@@ -197,39 +180,3 @@ void md_pairs_make_outer(md_pairs *pairs, const md_rows *rows, md_part part)
         for (int c = 0; c < pairs->grid[gi].n[0] * pairs->grid[gi].n[1]; c++)
             search_column(pairs, rows, part, gi, c, (float)pairs->options.rlist + ROUNDING);
 }
-
-/* Clusters c of [begin, end) whose box comes within sqrt(r2) of that of cluster i. */
-static int search_c(const md_pairs *pairs, int i, int begin, int end, int axis, float limit,
-                    float r2, int *out)
-{
-    int n = 0;
-    for (int c = begin; c < end && pairs->lo[axis][c] <= limit; c++) {
-        float d2 = 0;
-        for (int k = 0; k < 3; k++) {
-            float d = gap(pairs->lo[k][i], pairs->hi[k][i], pairs->lo[k][c], pairs->hi[k][c]);
-            d2 += d * d;
-        }
-        if (d2 <= r2) out[n++] = c;
-    }
-    return n;
-}
-
-static void split_c(const md_pairs *pairs, int i, const int *j, int n, float r2, int *const out[3],
-                    int n_out[3])
-{
-    const float *xi = pairs->xq + (size_t)i * MD_XQ;
-    n_out[0] = n_out[1] = n_out[2] = 0;
-    for (int k = 0; k < n; k++) {
-        const float *xj = pairs->xq + (size_t)j[k] * MD_XQ;
-        bool near[2] = {false, false};
-        for (int a = 0; a < MD_CLUSTER; a++)
-            for (int b = 0; b < MD_CLUSTER; b++) {
-                float dx = xi[a] - xj[b], dy = xi[4 + a] - xj[4 + b], dz = xi[8 + a] - xj[8 + b];
-                if (dx * dx + dy * dy + dz * dz <= r2) near[a / 2] = true;
-            }
-        int segment = near[0] && near[1] ? 0 : near[0] ? 1 : 2;
-        if (near[0] || near[1]) out[segment][n_out[segment]++] = j[k];
-    }
-}
-
-const md_pairs_ops md_pairs_ops_c = {search_c, split_c};

@@ -81,8 +81,8 @@ static bool prunes(const md_pairs *pairs)
 void md_pairs_prune(md_pairs *pairs, const md_rows *rows, md_part part)
 {
     if (!prunes(pairs)) return;
-    md_pairs_pack_x(pairs, rows, 0,
-                    part == MD_PART_LOCAL ? pairs->n_owned_clusters : pairs->n_clusters);
+    pairs->ops->pack(pairs, rows, 0,
+                     part == MD_PART_LOCAL ? pairs->n_owned_clusters : pairs->n_clusters);
     md_pairs_make_work(pairs, part, (float)pairs->options.rprune);
 }
 
@@ -118,12 +118,17 @@ void md_pairs_destroy(md_pairs **pairs_to_free)
     if (!p) return;
     void *array[] = {p->column_start, p->column_row, p->row_of_slot, p->slot_of_row, p->xq, p->f,
                      p->lj, p->type, p->lj_rows, p->x_sort, p->order, p->cell, p->cell_start,
-                     p->mark, p->candidate, p->candidate_mask, p->neighbour};
+                     p->mark, p->candidate, p->candidate_mask, p->neighbours.first,
+                     p->neighbours.last};
     for (size_t k = 0; k < sizeof array / sizeof array[0]; k++) base_free(array[k]);
     for (int k = 0; k < 3; k++) {
         base_free(p->lo[k]);
         base_free(p->hi[k]);
         base_free(p->segment[k]);
+    }
+    for (int k = 0; k < 2; k++) {
+        base_free(p->neighbours.lo[k]);
+        base_free(p->neighbours.hi[k]);
     }
     for (int part = 0; part < MD_N_PARTS; part++) {
         md_list *list = &p->list[part];

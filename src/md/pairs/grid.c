@@ -188,10 +188,10 @@ static void reserve_clusters(md_pairs *pairs, int n_clusters)
         pairs->lo[k] = base_alloc((n + 8) * sizeof *pairs->lo[k]);
         pairs->hi[k] = base_alloc((n + 8) * sizeof *pairs->hi[k]);
     }
-    base_free(pairs->candidate);
-    base_free(pairs->candidate_mask);
-    pairs->candidate = base_alloc((n + 8) * sizeof *pairs->candidate);
-    pairs->candidate_mask = base_alloc((n + 8) * sizeof *pairs->candidate_mask);
+    base_free(pairs->masked);
+    base_free(pairs->masked_mask);
+    pairs->masked = base_alloc((n + 8) * sizeof *pairs->masked);
+    pairs->masked_mask = base_alloc((n + 8) * sizeof *pairs->masked_mask);
     for (int k = 0; k < 3; k++) {
         base_free(pairs->segment[k]);
         pairs->segment[k] = base_alloc((n + 8) * sizeof *pairs->segment[k]);

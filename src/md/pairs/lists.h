@@ -117,9 +117,9 @@ struct md_pairs {
     /* scratch */
     float (*x_sort)[3];
     int *order, *cell, *cell_start;
-    int *mark;                  /* [n_clusters]: 1 + place among the candidates, or 0 */
-    int *candidate;
-    uint32_t *candidate_mask;
+    int *masked;                /* clusters that need a mask with the i-cluster in work ... */
+    uint32_t *masked_mask;      /* ... the masks ... */
+    int *mark;                  /* [n_clusters]: 1 + place in masked, or 0 */
     md_neighbours neighbours;
     int *segment[3];
     size_t capacity_column, capacity_column_row, capacity_row, capacity_cell, capacity_cluster;
@@ -127,10 +127,10 @@ struct md_pairs {
 
 /* The inner loops, in plain C and for SIMD; same lists from both. */
 struct md_pairs_ops {
-    /* Clusters whose boxes come within r of that of cluster i, from pairs->neighbours, into
-     * pairs->candidate; returns how many. i's own column runs along `axis`; of its column only
-     * clusters >= i count if `half`. Calls come in order of i within a column: windows move on. */
-    int (*find)(md_pairs *pairs, int i, int axis, bool half, float r);
+    /* Clusters whose boxes come within r of that of cluster i, from pairs->neighbours, into out
+     * (room for n_clusters + 8); returns how many. i's own column runs along `axis`; of its column
+     * only clusters >= i count if `half`. Calls come in order of i within a column: windows move on. */
+    int (*find)(md_pairs *pairs, int i, int axis, bool half, float r, int *out);
     /* Sort the unmasked entries j[n] of one outer list by which halves of cluster i have a pair
      * within sqrt(r2): out[0] both, out[1] rows 0 and 1, out[2] rows 2 and 3. */
     void (*split)(const md_pairs *pairs, int i, const int *j, int n, float r2, int *const out[3],

@@ -22,7 +22,7 @@ static int test_boxes(const md_pairs *pairs, int i, int begin, int end, int x, f
     return n;
 }
 
-static int find(md_pairs *pairs, int i, int axis, bool half, float r)
+static int find(md_pairs *pairs, int i, int axis, bool half, float r, int *out)
 {
     const md_neighbours *nb = &pairs->neighbours;
     int n = 0;
@@ -36,7 +36,7 @@ static int find(md_pairs *pairs, int i, int axis, bool half, float r)
             int first = window_begin(pairs, k, i, x[2], axis == x[2], r);
             if (half && first < i) first = i;
             float limit = pairs->hi[x[2]][i] + sqrtf(left);
-            n += test_boxes(pairs, i, first, nb->last[k], x[2], limit, r * r, pairs->candidate + n);
+            n += test_boxes(pairs, i, first, nb->last[k], x[2], limit, r * r, out + n);
         }
     }
     return n;

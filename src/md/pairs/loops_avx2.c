@@ -36,7 +36,7 @@ static inline int test_boxes(const md_pairs *pairs, const box8 *box, int begin, 
     return n;
 }
 
-static int find_avx2(md_pairs *pairs, int i, int axis, bool half, float r)
+static int find_avx2(md_pairs *pairs, int i, int axis, bool half, float r, int *out)
 {
     const md_neighbours *nb = &pairs->neighbours;
     const __m256 r2 = _mm256_set1_ps(r * r);
@@ -62,7 +62,7 @@ static int find_avx2(md_pairs *pairs, int i, int axis, bool half, float r)
                 int first = window_begin(pairs, k + l, i, x[2], axis == x[2], r);
                 if (half && first < i) first = i;
                 n += test_boxes(pairs, &box, first, nb->last[k + l], x[2], limit[l], r2,
-                                pairs->candidate + n);
+                                out + n);
             }
         }
     }

@@ -92,53 +92,56 @@ static void add_neighbours(md_pairs *pairs, const md_grid *grid, const float lo[
     nb->grid[g].end = nb->n;
 }
 
-/* Masks of the n candidates of cluster i: pairs of the diagonal cluster once, exclusions. Returns the
- * number of candidates that need one. */
-static int mask_candidates(md_pairs *pairs, const md_rows *rows, int i, int n, bool half)
+/* Mask of cluster j with the cluster in work: the one being made, or a fresh one. */
+static uint32_t *mask_for(md_pairs *pairs, int j, int *n)
 {
-    for (int k = 0; k < n; k++) {
-        pairs->mark[pairs->candidate[k]] = k + 1;
-        pairs->candidate_mask[k] = MD_MASK_ALL;
+    if (!pairs->mark[j]) {
+        pairs->masked[*n] = j;
+        pairs->masked_mask[*n] = MD_MASK_ALL;
+        pairs->mark[j] = ++*n;
     }
-    if (half && pairs->mark[i]) {
+    return &pairs->masked_mask[pairs->mark[j] - 1];
+}
+
+/* Clusters that need a mask with cluster i, into pairs->masked and mark: i itself, whose pairs would count
+ * twice, and those with rows excluded from i's. They need not be near. */
+static int find_masks(md_pairs *pairs, const md_rows *rows, int i, bool half)
+{
+    int n = 0;
+    if (half) {
         uint32_t upper = 0;
         for (int a = 0; a < MD_CLUSTER; a++)
             for (int b = a + 1; b < MD_CLUSTER; b++) upper |= 1u << (4 * a + b);
-        pairs->candidate_mask[pairs->mark[i] - 1] = upper | upper << 16;
+        *mask_for(pairs, i, &n) = upper | upper << 16;
     }
     for (int a = 0; a < MD_CLUSTER; a++) {
         int row = pairs->row_of_slot[i * MD_CLUSTER + a];
         if (row < 0) continue;
         for (int e = rows->exclusion_start[row]; e < rows->exclusion_start[row + 1]; e++) {
             int slot = pairs->slot_of_row[rows->exclusion[e]];
-            int k = pairs->mark[slot / MD_CLUSTER] - 1;
-            if (k >= 0) pairs->candidate_mask[k] &= ~(1u << (16 + 4 * a + slot % MD_CLUSTER));
+            *mask_for(pairs, slot / MD_CLUSTER, &n) &= ~(1u << (16 + 4 * a + slot % MD_CLUSTER));
         }
     }
-    int n_masked = 0;
-    for (int k = 0; k < n; k++) {
-        pairs->mark[pairs->candidate[k]] = 0;
-        n_masked += pairs->candidate_mask[k] != MD_MASK_ALL;
-    }
-    return n_masked;
+    return n;
 }
 
-static void emit(md_pairs *pairs, md_list *list, int i, int n, int n_masked)
+/* Finish the entry of cluster i, whose n partners lie at the end of the list: masked ones to the front. */
+static void emit(md_pairs *pairs, const md_rows *rows, md_list *list, int i, int n, bool half)
 {
+    int n_masks = find_masks(pairs, rows, i, half), *j = list->outer_j + list->n_outer_j, front = 0;
     BASE_RESERVE(list->outer, list->capacity_outer, list->n_outer + 1);
-    BASE_RESERVE(list->outer_j, list->capacity_outer_j, list->n_outer_j + n);
-    BASE_RESERVE(list->outer_mask, list->capacity_outer_mask, list->n_outer_masks + n_masked);
-    md_outer *outer = &list->outer[list->n_outer++];
-    *outer = (md_outer){i, list->n_outer_j, list->n_outer_j + n, list->n_outer_masks, n_masked};
-    int *masked = list->outer_j + list->n_outer_j, *plain = masked + n_masked;
-    for (int k = 0; k < n; k++) {
-        if (pairs->candidate_mask[k] == MD_MASK_ALL) {
-            *plain++ = pairs->candidate[k];
-        } else {
-            *masked++ = pairs->candidate[k];
-            list->outer_mask[list->n_outer_masks++] = pairs->candidate_mask[k];
-        }
+    BASE_RESERVE(list->outer_mask, list->capacity_outer_mask, list->n_outer_masks + n_masks);
+    for (int k = 0; k < n && front < n_masks; k++) {
+        int c = j[k];
+        if (!pairs->mark[c]) continue;
+        list->outer_mask[list->n_outer_masks + front] = pairs->masked_mask[pairs->mark[c] - 1];
+        j[k] = j[front];
+        j[front++] = c;
     }
+    for (int k = 0; k < n_masks; k++) pairs->mark[pairs->masked[k]] = 0;
+    list->outer[list->n_outer++] =
+        (md_outer){i, list->n_outer_j, list->n_outer_j + n, list->n_outer_masks, front};
+    list->n_outer_masks += front;
     list->n_outer_j += n;
 }
 
@@ -165,9 +168,11 @@ static void search_column(md_pairs *pairs, const md_rows *rows, md_part part, in
         if (are_partners(pairs, rows, part, gi, gj))
             add_neighbours(pairs, &pairs->grid[gj], lo, hi, r, half ? column : 0);
     if (pairs->neighbours.n_grids == 0) return;
+    md_list *list = &pairs->list[part];
     for (int i = first; i < end; i++) {
-        int n = pairs->ops->find(pairs, i, grid->axis[2], half, r);
-        if (n > 0) emit(pairs, &pairs->list[part], i, n, mask_candidates(pairs, rows, i, n, half));
+        BASE_RESERVE(list->outer_j, list->capacity_outer_j, list->n_outer_j + pairs->n_clusters + 8);
+        int n = pairs->ops->find(pairs, i, grid->axis[2], half, r, list->outer_j + list->n_outer_j);
+        if (n > 0) emit(pairs, rows, list, i, n, half);
     }
 }
 

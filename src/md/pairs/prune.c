@@ -118,7 +118,7 @@ void md_pairs_destroy(md_pairs **pairs_to_free)
     if (!p) return;
     void *array[] = {p->column_start, p->column_row, p->row_of_slot, p->slot_of_row, p->xq, p->f,
                      p->lj, p->type, p->lj_rows, p->x_sort, p->order, p->cell, p->cell_start,
-                     p->mark, p->candidate, p->candidate_mask, p->neighbours.first,
+                     p->mark, p->masked, p->masked_mask, p->neighbours.first,
                      p->neighbours.last};
     for (size_t k = 0; k < sizeof array / sizeof array[0]; k++) base_free(array[k]);
     for (int k = 0; k < 3; k++) {

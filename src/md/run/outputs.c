@@ -1,0 +1,261 @@
+#include "md/run/outputs.h"
+
+#include "base/alloc.h"
+#include "md/out/conf.h"
+#include "md/out/energy_csv.h"
+#include "md/out/traj.h"
+#include "md/run/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_ENERGY, FILE_XTC, FILE_TRR, FILE_LOG };
+static const char *const file_name[MD_N_OUTPUTS] = { "energy.csv", "traj_comp.xtc", "traj.trr",
+                                                     "md.log" };
+
+struct md_outputs {
+    char dir[3072];
+    FILE *log;
+    md_energy_csv *csv;
+    md_xtc *xtc;
+    md_trr *trr;
+    int64_t mark[MD_N_OUTPUTS];
+};
+
+static sundog_status path_of(const md_outputs *outputs, const char *name, char path[4096])
+{
+    int n = snprintf(path, 4096, "%s/%s", outputs->dir, name);
+    if (n < 0 || n >= 4096)
+        return base_fail(SUNDOG_ERR_IO, "the path %s/%s is too long", outputs->dir, name);
+    return SUNDOG_OK;
+}
+
+/* Make the folder and its parents. */
+static sundog_status make_dir(const char *dir)
+{
+    char path[3072];
+    snprintf(path, sizeof path, "%s", dir);
+    for (char *at = path + 1;; at++) {
+        if (*at != '/' && *at != '\0') continue;
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return base_fail(SUNDOG_ERR_IO, "cannot make the output folder %s: %s", path,
+                             strerror(errno));
+        if (kept == '\0') break;
+        *at = kept;
+    }
+    if (access(dir, W_OK | X_OK) != 0)
+        return base_fail(SUNDOG_ERR_IO, "cannot write to the output folder %s: %s", dir,
+                         strerror(errno));
+    return SUNDOG_OK;
+}
+
+/* As gmx does: an old md.log becomes #md.log.1#, or the first free number. */
+static sundog_status keep_old(const md_outputs *outputs, const char *name)
+{
+    char path[4096], kept[4096], kept_name[128];
+    BASE_TRY(path_of(outputs, name, path));
+    if (access(path, F_OK) != 0) return SUNDOG_OK;
+    for (int i = 1; i < 100000; i++) {
+        snprintf(kept_name, sizeof kept_name, "#%s.%d#", name, i);
+        BASE_TRY(path_of(outputs, kept_name, kept));
+        if (access(kept, F_OK) == 0) continue;
+        if (rename(path, kept) != 0)
+            return base_fail(SUNDOG_ERR_IO, "cannot rename %s to %s: %s", path, kept,
+                             strerror(errno));
+        return SUNDOG_OK;
+    }
+    return base_fail(SUNDOG_ERR_IO, "too many old copies of %s; clean up the folder", path);
+}
+
+static sundog_status open_log(md_outputs *outputs, int64_t append_at)
+{
+    char path[4096];
+    BASE_TRY(path_of(outputs, file_name[FILE_LOG], path));
+    if (append_at >= 0) {
+        struct stat info;
+        if (stat(path, &info) != 0 || info.st_size < append_at)
+            return base_fail(SUNDOG_ERR_IO,
+                             "%s is missing or shorter than when the checkpoint was written; "
+                             "restore it, or start anew without -cpi",
+                             path);
+        if (truncate(path, append_at) != 0)
+            return base_fail(SUNDOG_ERR_IO, "cannot shorten %s: %s", path, strerror(errno));
+    }
+    outputs->log = fopen(path, append_at >= 0 ? "a" : "w");
+    if (!outputs->log)
+        return base_fail(SUNDOG_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    return SUNDOG_OK;
+}
+
+static sundog_status open_csv(md_outputs *outputs, const md_system *system, int64_t append_at)
+{
+    char path[4096], columns[MD_MAX_TERMS][64];
+    const char *names[MD_MAX_TERMS];
+    md_energy_report empty = { 0 };
+    md_term terms[MD_MAX_TERMS];
+    int n = md_report_terms(system, &empty, terms);
+    for (int i = 0; i < n; i++) {
+        snprintf(columns[i], sizeof columns[i], "%s (%s)", terms[i].name, terms[i].unit);
+        if (terms[i].unit[0] == '\0') snprintf(columns[i], sizeof columns[i], "%s", terms[i].name);
+        names[i] = columns[i];
+    }
+    BASE_TRY(path_of(outputs, file_name[FILE_ENERGY], path));
+    return md_energy_csv_open(path, append_at, names, n, &outputs->csv);
+}
+
+static sundog_status open_all(const md_system *system, md_outputs *outputs)
+{
+    const md_params *params = &system->params;
+    const int64_t *offset = system->output_offset;
+    char path[4096];
+    BASE_TRY(open_log(outputs, offset[FILE_LOG]));
+    BASE_TRY(open_csv(outputs, system, offset[FILE_ENERGY]));
+    if (params->nstxout_compressed > 0) {
+        BASE_TRY(path_of(outputs, file_name[FILE_XTC], path));
+        BASE_TRY(md_xtc_open(path, offset[FILE_XTC], params->compressed_x_precision,
+                             &outputs->xtc));
+    }
+    if (params->nstxout > 0 || params->nstvout > 0 || params->nstfout > 0) {
+        BASE_TRY(path_of(outputs, file_name[FILE_TRR], path));
+        BASE_TRY(md_trr_open(path, offset[FILE_TRR], &outputs->trr));
+    }
+    return SUNDOG_OK;
+}
+
+sundog_status md_outputs_open(const md_run_options *options, const md_system *system,
+                              md_outputs **out)
+{
+    md_outputs *outputs = base_alloc_zero(sizeof *outputs);
+    *out = outputs;
+    if (!options->out_dir) return SUNDOG_OK;
+    if (strlen(options->out_dir) >= sizeof outputs->dir)
+        return base_fail(SUNDOG_ERR_IO, "the name of the output folder is too long");
+    snprintf(outputs->dir, sizeof outputs->dir, "%s", options->out_dir);
+    BASE_TRY(make_dir(outputs->dir));
+    for (int i = 0; i < MD_N_OUTPUTS; i++)
+        if (system->output_offset[i] < 0) BASE_TRY(keep_old(outputs, file_name[i]));
+    if (!system->continued) {
+        BASE_TRY(keep_old(outputs, "state.cpt"));
+        BASE_TRY(keep_old(outputs, "state_prev.cpt"));
+        BASE_TRY(keep_old(outputs, "confout.gro"));
+    }
+    return open_all(system, outputs);
+}
+
+FILE *md_outputs_log(md_outputs *outputs)
+{
+    return outputs->log;
+}
+
+static bool due(int interval, int64_t step)
+{
+    return interval > 0 && step % interval == 0;
+}
+
+void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step,
+                     bool want[3])
+{
+    want[0] = (outputs->trr && due(params->nstxout, step)) ||
+              (outputs->xtc && due(params->nstxout_compressed, step));
+    want[1] = outputs->trr && due(params->nstvout, step);
+    want[2] = outputs->trr && due(params->nstfout, step);
+}
+
+sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params,
+                               const md_state *state, const float (*f)[3])
+{
+    int64_t step = state->step;
+    if (outputs->xtc && due(params->nstxout_compressed, step))
+        BASE_TRY(md_xtc_write(outputs->xtc, step, state->time, &state->box, state->n_atoms,
+                              (const double(*)[3])state->x));
+    bool x = due(params->nstxout, step), v = due(params->nstvout, step);
+    bool forces = due(params->nstfout, step);
+    if (outputs->trr && (x || v || forces))
+        BASE_TRY(md_trr_write(outputs->trr, step, state->time, &state->box, state->n_atoms,
+                              x ? (const double(*)[3])state->x : NULL,
+                              v ? (const double(*)[3])state->v : NULL, forces ? f : NULL));
+    return SUNDOG_OK;
+}
+
+sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
+                                const md_energy_report *report)
+{
+    if (!outputs->csv) return SUNDOG_OK;
+    md_term terms[MD_MAX_TERMS];
+    double values[MD_MAX_TERMS];
+    int n = md_report_terms(system, report, terms);
+    for (int i = 0; i < n; i++) values[i] = terms[i].value;
+    return md_energy_csv_write(outputs->csv, report->time, values);
+}
+
+void md_outputs_mark(md_outputs *outputs)
+{
+    if (outputs->log) fflush(outputs->log);
+    outputs->mark[FILE_LOG] = outputs->log ? (int64_t)ftello(outputs->log) : -1;
+    outputs->mark[FILE_ENERGY] = outputs->csv ? md_energy_csv_offset(outputs->csv) : -1;
+    outputs->mark[FILE_XTC] = outputs->xtc ? md_xtc_offset(outputs->xtc) : -1;
+    outputs->mark[FILE_TRR] = outputs->trr ? md_trr_offset(outputs->trr) : -1;
+}
+
+/* The data of all outputs must be on the disk before a checkpoint may speak of it. */
+static sundog_status sync_files(const md_outputs *outputs)
+{
+    for (int i = 0; i < MD_N_OUTPUTS; i++) {
+        if (outputs->mark[i] < 0) continue;
+        char path[4096];
+        BASE_TRY(path_of(outputs, file_name[i], path));
+        int fd = open(path, O_RDONLY);
+        if (fd < 0 || fdatasync(fd) != 0) {
+            int error = errno;
+            if (fd >= 0) close(fd);
+            return base_fail(SUNDOG_ERR_IO, "cannot sync %s: %s", path, strerror(error));
+        }
+        close(fd);
+    }
+    return SUNDOG_OK;
+}
+
+sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system,
+                                    const md_state *state)
+{
+    if (outputs->dir[0] == '\0') return SUNDOG_OK;
+    BASE_TRY(sync_files(outputs));
+    md_checkpoint checkpoint = { .state = *state,
+                                 .topology_hash = system->topology_hash,
+                                 .params_hash = system->params_hash,
+                                 .seed = system->params.ld_seed };
+    for (int i = 0; i < MD_N_OUTPUTS; i++) checkpoint.output_offset[i] = outputs->mark[i];
+    for (int k = 0; k < 3; k++) checkpoint.grid[k] = system->grid.n[k];
+    char path[4096];
+    BASE_TRY(path_of(outputs, "state.cpt", path));
+    return md_checkpoint_write(path, &checkpoint);
+}
+
+sundog_status md_outputs_confout(md_outputs *outputs, const md_system *system,
+                                 const md_state *state)
+{
+    if (outputs->dir[0] == '\0') return SUNDOG_OK;
+    char path[4096];
+    BASE_TRY(path_of(outputs, "confout.gro", path));
+    return md_conf_write(path, system->topology->title, system->topology, state);
+}
+
+sundog_status md_outputs_close(md_outputs **outputs_at)
+{
+    md_outputs *outputs = *outputs_at;
+    if (!outputs) return SUNDOG_OK;
+    *outputs_at = NULL;
+    sundog_status first = md_xtc_close(&outputs->xtc), status = md_trr_close(&outputs->trr);
+    if (first == SUNDOG_OK) first = status;
+    status = md_energy_csv_close(&outputs->csv);
+    if (first == SUNDOG_OK) first = status;
+    if (outputs->log && fclose(outputs->log) != 0 && first == SUNDOG_OK)
+        first = base_fail(SUNDOG_ERR_IO, "%s/md.log: %s", outputs->dir, strerror(errno));
+    base_free(outputs);
+    return first;
+}

@@ -1,0 +1,34 @@
+/* The files of a run, written by rank 0. Names are gmx's.
+ *
+ * Order of safety: the output offsets in a checkpoint are taken before anything of the checkpoint's
+ * step is written, and the outputs are synced before the checkpoint is renamed into place; so a
+ * restart cuts every file at that step and writes it again, whenever the kill came.
+ */
+#ifndef MD_OUTPUTS_H
+#define MD_OUTPUTS_H
+#include "md/run/setup.h"
+#include <stdio.h>
+
+typedef struct md_outputs md_outputs;
+
+/* Opens what the parameters ask for. Old files of a new run are kept as #name.N#. With
+ * options->out_dir NULL nothing is opened, and all writes do nothing. */
+sundog_status md_outputs_open(const md_run_options *options, const md_system *system,
+                              md_outputs **out);
+FILE *md_outputs_log(md_outputs *outputs);  /* NULL when there is none */
+/* Which of x, v, f a trajectory file wants at this step. */
+void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step,
+                     bool want[3]);
+sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params,
+                               const md_state *state, const float (*f)[3]);
+sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
+                                const md_energy_report *report);
+/* Offsets of all files now: nothing of the coming step has been written. */
+void md_outputs_mark(md_outputs *outputs);
+/* Write state.cpt with the offsets of the last mark. */
+sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system,
+                                    const md_state *state);
+sundog_status md_outputs_confout(md_outputs *outputs, const md_system *system,
+                                 const md_state *state);
+sundog_status md_outputs_close(md_outputs **outputs);
+#endif

@@ -1,0 +1,92 @@
+/* A whole run: read, decompose, step, write. The one room that knows all the others.
+ *
+ *      run.c      threads, one domain each; errors of any of them end all
+ *      setup.c    inputs and options to md_system, shared and read-only
+ *      step.c     the step loop of one domain
+ *      forces.c   one force evaluation of one domain
+ *      outputs.c  files, written by rank 0
+ *      report.c   md.log and the progress line
+ *      timing.c   where the time went
+ */
+#ifndef MD_RUN_H
+#define MD_RUN_H
+#include "md/core/energy.h"
+#include "md/core/rows.h"
+#include "md/run/timing.h"
+
+/* Energies of one step as gmx reports them. kJ/mol, K, bar. */
+typedef struct md_energy_report {
+    int64_t step;
+    double time;                        /* ps */
+    md_energy terms;
+    double potential, kinetic, total, conserved, temperature, pressure, constraint_rmsd;
+    double kinetic_tensor[3][3], pressure_tensor[3][3];
+} md_energy_report;
+
+/* Called on rank 0's thread with the whole system, for tests and tools. x, v, f in global order;
+ * v is half a step before x. energy is NULL on steps without energies; it is the energy of this
+ * step. */
+typedef struct md_observation {
+    int64_t step;
+    int64_t n_atoms;
+    const md_box *box;
+    const double (*x)[3], (*v)[3];
+    const float (*f)[3];
+    const md_energy_report *energy;
+} md_observation;
+
+typedef struct md_run_options {
+    const char *mdp, *conf, *top;       /* input files */
+    const char *out_dir;                /* NULL: write no files at all */
+    const char *cpi;                    /* checkpoint to go on from, or NULL */
+    const char *command_line;           /* for the log, or NULL */
+    const char *const *include_dir;     /* for the topology; [n_include_dirs] */
+    int n_include_dirs;
+    bool nsteps_given;
+    int64_t nsteps;                     /* overrides the mdp */
+    int nstlist;                        /* overrides the mdp; 0: not given */
+    int dd[3];                          /* grid; all 0: choose for n_domains */
+    const char *dd_sizes[3];            /* relative cell sizes, "1 2 1"; NULL: even */
+    int n_domains;                      /* 0: one a core */
+    int replicate[3];                   /* 0 or 1: not */
+    const char *rung;                   /* exchange; NULL: best */
+    const char *route;                  /* "staged", "direct"; NULL: by rung */
+    md_scheme scheme;
+    const char *kernel;                 /* pair kernel; NULL: best */
+    bool reproducible;
+    bool verbose;                       /* progress also when stderr is no terminal */
+    double checkpoint_minutes;          /* 0: only at the end */
+    double max_hours;                   /* <= 0: no limit */
+    double peer_timeout_s;              /* 0: default */
+    void (*observe)(void *arg, const md_observation *what);
+    void *observe_arg;
+    int observe_every;                  /* steps; 0: never */
+    int64_t timing_from_step;           /* timings leave out the steps before (benchmarks) */
+} md_run_options;
+
+void md_run_options_default(md_run_options *options);
+
+typedef struct md_run_result {
+    int64_t n_steps;                    /* taken by this call */
+    int64_t n_atoms;
+    int n_domains, grid[3];
+    bool interrupted;                   /* by a signal or -maxh; the checkpoint holds the rest */
+    double seconds, ms_per_step, ns_per_day;
+    int64_t n_timed_steps;
+    md_timing timing;                   /* mean over ranks, seconds a phase */
+    double slowest_rank_force;          /* seconds in forces of the slowest rank / mean */
+    md_energy_report first, last;
+    char exchange[128], kernel[32];
+    double rlist;
+    int nstlist;
+} md_run_result;
+
+/* Not collective: makes and joins its own threads. The error text is that of the first fault. */
+sundog_status md_run(const md_run_options *options, md_run_result *result);
+
+/* Ask every run in this process to end after its current list interval, with a checkpoint.
+ * Async-signal-safe. */
+void md_run_request_stop(void);
+/* Forget an earlier request. */
+void md_run_clear_stop(void);
+#endif

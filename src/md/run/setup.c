@@ -1,0 +1,329 @@
+/* From options and files to one read-only md_system. Every choice that the user did not make is put
+ * into words in system->notes. */
+#include "md/run/setup.h"
+
+#include "base/alloc.h"
+#include "md/core/units.h"
+#include "md/core/vec.h"
+#include "md/in/gro.h"
+#include "md/in/mdp.h"
+#include "md/in/top.h"
+#include "md/pairs/buffer.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void md_run_options_default(md_run_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->out_dir = ".";
+    options->checkpoint_minutes = 15;
+}
+
+__attribute__((format(printf, 2, 3))) static void note(md_system *system, const char *format, ...)
+{
+    size_t used = strlen(system->notes);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(system->notes + used, sizeof system->notes - used, format, args);
+    va_end(args);
+}
+
+static sundog_status read_inputs(const md_run_options *options, md_system *system)
+{
+    BASE_TRY(md_mdp_read(options->mdp, &system->params));
+    md_top_options top_options = { .define = system->params.define,
+                                   .include_dir = options->include_dir,
+                                   .n_include_dirs = options->n_include_dirs,
+                                   .constraints = system->params.constraints };
+    BASE_TRY(md_top_read(options->top, &top_options, &system->topology));
+
+    md_gro gro;
+    BASE_TRY(md_gro_read(options->conf, &gro));
+    char text[1024] = "";
+    int64_t n_mismatch = 0;
+    sundog_status status = md_gro_match(&gro, options->conf, system->topology, options->top,
+                                        &n_mismatch, text, sizeof text);
+    if (status == SUNDOG_OK && n_mismatch > 0)
+        note(system, "Warning: %" PRId64 " atom names in %s differ from %s; the topology's are used:\n%s\n",
+             n_mismatch, options->conf, options->top, text);
+    if (status == SUNDOG_OK) {
+        system->state = gro.state;
+        memset(&gro.state, 0, sizeof gro.state);
+    }
+    md_gro_destroy(&gro);
+    if (status != SUNDOG_OK) return status;
+
+    md_state *state = &system->state;
+    status = md_box_check(&state->box);
+    if (status != SUNDOG_OK)
+        return base_fail(status, "%s: %s", options->conf, sundog_last_error());
+    if (!state->has_velocities)
+        note(system, "Note: %s has no velocities; the run starts from rest.\n", options->conf);
+    state->step = system->params.init_step;
+    state->time = system->params.tinit + (double)state->step * system->params.dt;
+    return SUNDOG_OK;
+}
+
+static sundog_status replicate(const md_run_options *options, md_system *system)
+{
+    int copies[3], n = 1;
+    for (int k = 0; k < 3; k++) {
+        copies[k] = options->replicate[k] > 0 ? options->replicate[k] : 1;
+        n *= copies[k];
+    }
+    if (n == 1) return SUNDOG_OK;
+    BASE_TRY(md_state_replicate(&system->state, system->topology, copies));
+    return md_topology_replicate(system->topology, n);
+}
+
+static void choose_seed(const md_run_options *options, md_system *system)
+{
+    md_params *params = &system->params;
+    if (params->ld_seed != -1 || params->tcoupl == MD_TCOUPL_NO) return;
+    if (options->reproducible) {
+        params->ld_seed = (int64_t)(system->topology_hash >> 33);
+    } else {
+        uint32_t random = 0;
+        FILE *file = fopen("/dev/urandom", "rb");
+        if (!file || fread(&random, sizeof random, 1, file) != 1) random = (uint32_t)getpid();
+        if (file) fclose(file);
+        params->ld_seed = random >> 1;
+    }
+    note(system, "Random seed of the thermostat: %" PRId64 "\n", params->ld_seed);
+}
+
+/* A run goes on where the checkpoint was written. */
+static sundog_status read_checkpoint(const md_run_options *options, md_system *system)
+{
+    for (int i = 0; i < MD_N_OUTPUTS; i++) system->output_offset[i] = -1;
+    if (!options->cpi) return SUNDOG_OK;
+    if (access(options->cpi, F_OK) != 0) {
+        note(system, "Note: there is no checkpoint %s yet; starting from %s.\n", options->cpi,
+             options->conf);
+        return SUNDOG_OK;
+    }
+    md_checkpoint checkpoint;
+    BASE_TRY(md_checkpoint_read(options->cpi, &checkpoint));
+    sundog_status status = SUNDOG_OK;
+    if (checkpoint.state.n_atoms != system->topology->n_atoms)
+        status = base_fail(SUNDOG_ERR_INPUT, "%s holds %" PRId64 " atoms, the topology %s has %" PRId64,
+                           options->cpi, checkpoint.state.n_atoms, options->top,
+                           system->topology->n_atoms);
+    else if (checkpoint.topology_hash != system->topology_hash)
+        status = base_fail(SUNDOG_ERR_INPUT,
+                           "%s was written with another topology than %s; give the same files, or "
+                           "start anew without -cpi",
+                           options->cpi, options->top);
+    else if (checkpoint.params_hash != system->params_hash)
+        status = base_fail(SUNDOG_ERR_INPUT,
+                           "%s was written with other run parameters than %s (only run length, "
+                           "output intervals and list settings may change); give the same file, or "
+                           "start anew without -cpi",
+                           options->cpi, options->mdp);
+    if (status != SUNDOG_OK) {
+        md_checkpoint_destroy(&checkpoint);
+        return status;
+    }
+    md_state_destroy(&system->state);
+    system->state = checkpoint.state;
+    memset(&checkpoint.state, 0, sizeof checkpoint.state);
+    for (int i = 0; i < MD_N_OUTPUTS; i++) system->output_offset[i] = checkpoint.output_offset[i];
+    if (system->params.ld_seed == -1) system->params.ld_seed = checkpoint.seed;
+    system->continued = true;
+    note(system, "Going on from %s, step %" PRId64 ".\n", options->cpi, system->state.step);
+    md_checkpoint_destroy(&checkpoint);
+    return SUNDOG_OK;
+}
+
+static double degrees_of_freedom(const md_topology *topology, md_comm_mode comm_mode)
+{
+    double n = 3.0 * (double)topology->n_atoms -
+               (double)md_topology_count(topology, MD_CONSTRAINT) -
+               3.0 * (double)md_topology_count(topology, MD_SETTLE);
+    if (comm_mode == MD_COMM_LINEAR) n -= 3;
+    return n > 0 ? n : 0;
+}
+
+/* Temperature of the start velocities; 0 when there are none. */
+static double start_temperature(const md_system *system)
+{
+    const md_topology *topology = system->topology;
+    if (!system->state.has_velocities || system->n_dof <= 0) return 0;
+    double twice_ekin = 0;
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        const md_molblock *block = &topology->molblock[b];
+        const md_moltype *moltype = &topology->moltype[block->moltype];
+        int64_t atom = block->first_atom;
+        for (int m = 0; m < block->count; m++)
+            for (int i = 0; i < moltype->n_atoms; i++, atom++)
+                twice_ekin += moltype->atom[i].mass * vec_norm2(system->state.v[atom]);
+    }
+    return twice_ekin / (system->n_dof * MD_BOLTZ);
+}
+
+static sundog_status choose_lists(const md_run_options *options, md_system *system)
+{
+    md_params *params = &system->params;
+    double cutoff = fmax(params->rcoulomb, params->rvdw);
+    system->nstlist = options->nstlist > 0 ? options->nstlist : params->nstlist;
+    system->nstprune = 0;
+    if (params->verlet_buffer_tolerance < 0) {
+        system->rlist = params->rlist;
+        system->rprune = 0;
+    } else {
+        system->temperature = params->tcoupl == MD_TCOUPL_NO ? start_temperature(system)
+                                                             : params->ref_t;
+        if (!(system->temperature > 0)) {
+            system->temperature = 300;
+            note(system, "Note: no thermostat and no velocities; the pair-list buffer is made for "
+                         "300 K.\n");
+        }
+        int lifetime = system->nstlist - 1;
+        BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params,
+                                  system->temperature, lifetime, &system->rlist));
+        enum { PRUNE_INTERVAL = 5 };
+        if (system->nstlist > 2 * PRUNE_INTERVAL) {
+            system->nstprune = PRUNE_INTERVAL;
+            BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params,
+                                      system->temperature, PRUNE_INTERVAL - 1, &system->rprune));
+        }
+    }
+    if (system->rlist < cutoff)
+        return base_fail(SUNDOG_ERR_INPUT,
+                         "rlist = %g nm is shorter than the cut-off, %g nm (with "
+                         "verlet-buffer-tolerance = -1 rlist is used as given)",
+                         system->rlist, cutoff);
+    double range = md_box_max_range(&system->state.box);
+    if (system->rlist > range)
+        return base_fail(SUNDOG_ERR_INPUT,
+                         "the pair list radius %.4g nm is longer than half the shortest box vector "
+                         "or diagonal (%.4g nm): the box is too small for this cut-off%s",
+                         system->rlist, range,
+                         params->verlet_buffer_tolerance < 0
+                             ? "; make rlist smaller"
+                             : "; lower nstlist, or use a larger box");
+    return SUNDOG_OK;
+}
+
+/* "1 2 1" into n positive numbers. */
+static sundog_status parse_sizes(const char *text, int axis, int n, double *sizes)
+{
+    const char *at = text;
+    for (int i = 0; i < n; i++) {
+        char *end;
+        sizes[i] = strtod(at, &end);
+        if (end == at || !(sizes[i] > 0))
+            return base_fail(SUNDOG_ERR_ARGUMENT,
+                             "-ddcs%c \"%s\": %d positive cell sizes are needed, one a domain",
+                             'x' + axis, text, n);
+        at = end;
+    }
+    if (at[strspn(at, " \t")] != '\0')
+        return base_fail(SUNDOG_ERR_ARGUMENT, "-ddcs%c \"%s\": more than %d cell sizes", 'x' + axis,
+                         text, n);
+    return SUNDOG_OK;
+}
+
+static int usable_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+static sundog_status choose_grid(const md_run_options *options, md_system *system)
+{
+    int n[3] = { options->dd[0], options->dd[1], options->dd[2] };
+    const md_box *box = &system->state.box;
+    if (n[0] == 0) {
+        int wanted = options->n_domains > 0 ? options->n_domains : usable_cores();
+        sundog_status status = md_grid_choose(wanted, box, &system->reach, n);
+        /* Not asked for by number: fewer will do. */
+        while (status != SUNDOG_OK && options->n_domains == 0 && wanted > 1)
+            status = md_grid_choose(--wanted, box, &system->reach, n);
+        if (status != SUNDOG_OK) return status;
+    }
+    double *sizes[3] = { NULL, NULL, NULL };
+    sundog_status status = SUNDOG_OK;
+    for (int k = 0; k < 3 && status == SUNDOG_OK; k++) {
+        if (!options->dd_sizes[k]) continue;
+        sizes[k] = base_alloc((size_t)n[k] * sizeof(double));
+        status = parse_sizes(options->dd_sizes[k], k, n[k], sizes[k]);
+    }
+    const double *const relative[3] = { sizes[0], sizes[1], sizes[2] };
+    if (status == SUNDOG_OK) status = md_grid_create(n, relative, &system->grid);
+    if (status == SUNDOG_OK) status = md_grid_check(&system->grid, box, &system->reach);
+    if (status == SUNDOG_OK)
+        md_grid_pulses(&system->grid, box, &system->reach, system->n_pulses);
+    for (int k = 0; k < 3; k++) base_free(sizes[k]);
+    return status;
+}
+
+static sundog_status choose_route(const md_run_options *options, md_system *system)
+{
+    system->rung = options->rung;
+    if (!options->route) {
+        bool one_hop = !options->rung || strcmp(options->rung, "direct") == 0;
+        system->route = one_hop ? SUNDOG_ROUTE_DIRECT : SUNDOG_ROUTE_STAGED;
+        return SUNDOG_OK;
+    }
+    if (strcmp(options->route, "staged") == 0) system->route = SUNDOG_ROUTE_STAGED;
+    else if (strcmp(options->route, "direct") == 0) system->route = SUNDOG_ROUTE_DIRECT;
+    else
+        return base_fail(SUNDOG_ERR_ARGUMENT, "-route %s: known routes are staged and direct",
+                         options->route);
+    return SUNDOG_OK;
+}
+
+static sundog_status setup(const md_run_options *options, md_system *system)
+{
+    BASE_TRY(read_inputs(options, system));
+    BASE_TRY(replicate(options, system));
+    md_params *params = &system->params;
+    if (options->nsteps_given) params->nsteps = options->nsteps;
+    system->topology_hash = md_topology_hash(system->topology);
+    system->params_hash = md_params_hash(params);
+    BASE_TRY(read_checkpoint(options, system));
+    choose_seed(options, system);
+
+    system->last_step = params->nsteps < 0 ? INT64_MAX : params->init_step + params->nsteps;
+    if (system->continued && system->state.step >= system->last_step)
+        note(system, "Note: the checkpoint is at step %" PRId64 ", the run ends at step %" PRId64
+                     ": nothing is left to do but the last step.\n",
+             system->state.step, system->last_step);
+    if (system->last_step < system->state.step) system->last_step = system->state.step;
+    system->n_dof = degrees_of_freedom(system->topology, params->comm_mode);
+    system->has_constraints = md_topology_count(system->topology, MD_CONSTRAINT) > 0 ||
+                              md_topology_count(system->topology, MD_SETTLE) > 0;
+    BASE_TRY(choose_lists(options, system));
+
+    double group_radius = 0;
+    for (int b = 0; b < system->topology->n_molblocks; b++)
+        group_radius = fmax(
+            group_radius, system->topology->moltype[system->topology->molblock[b].moltype].group_radius);
+    system->reach = (md_reach){ options->scheme, system->rlist, group_radius };
+    BASE_TRY(choose_grid(options, system));
+    return choose_route(options, system);
+}
+
+sundog_status md_setup(const md_run_options *options, md_system *system)
+{
+    memset(system, 0, sizeof *system);
+    sundog_status status = setup(options, system);
+    if (status != SUNDOG_OK) md_setup_destroy(system);
+    return status;
+}
+
+void md_setup_destroy(md_system *system)
+{
+    md_state_destroy(&system->state);
+    md_topology_destroy(&system->topology);
+    md_grid_destroy(&system->grid);
+}

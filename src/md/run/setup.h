@@ -1,0 +1,39 @@
+/* Everything that a run is made of before the first step; read-only for the domains. */
+#ifndef MD_SETUP_H
+#define MD_SETUP_H
+#include "md/core/params.h"
+#include "md/core/state.h"
+#include "md/core/topology.h"
+#include "md/domain/domain.h"
+#include "md/out/checkpoint.h"
+#include "md/run/run.h"
+
+typedef struct md_system {
+    md_params params;
+    md_topology *topology;
+    md_state state;                     /* at the start of this run */
+    bool continued;                     /* from a checkpoint: nothing is constrained at the start */
+    int64_t output_offset[MD_N_OUTPUTS]; /* of the checkpoint; -1: create */
+    int64_t last_step;                  /* INT64_MAX: no end */
+    double n_dof;
+    double temperature;                 /* that the Verlet buffer was made for, K */
+    int nstlist, nstprune;              /* nstprune 0: no pruning */
+    double rlist, rprune;               /* nm */
+    md_grid grid;
+    int n_pulses[3];
+    md_reach reach;
+    const char *rung;
+    sundog_route route;
+    bool has_constraints;
+    uint64_t topology_hash, params_hash;
+    char notes[8192];                   /* warnings and choices, a line each, for log and stderr */
+} md_system;
+
+sundog_status md_setup(const md_run_options *options, md_system *system);
+void md_setup_destroy(md_system *system);
+
+/* FNV-1a over everything that decides the physics. Run length, output intervals and list settings
+ * are left out of the parameters, since a restart may change them. */
+uint64_t md_topology_hash(const md_topology *topology);
+uint64_t md_params_hash(const md_params *params);
+#endif

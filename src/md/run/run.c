@@ -129,7 +129,7 @@ sundog_status md_run(const md_run_options *options, md_run_result *result)
     memset(result, 0, sizeof *result);
     md_system system;
     BASE_TRY(md_setup(options, &system));
-    if (system.notes[0] && options->verbose) fputs(system.notes, stderr);
+    if (options->notes) fputs(system.notes, stderr);
     sundog_status status = run_system(options, &system, result);
     md_setup_destroy(&system);
     return status;

@@ -55,13 +55,15 @@ typedef struct md_run_options {
     const char *kernel;                 /* pair kernel; NULL: best */
     bool reproducible;
     bool verbose;                       /* progress also when stderr is no terminal */
+    bool notes;                         /* choices and warnings on stderr, too */
     double checkpoint_minutes;          /* 0: only at the end */
     double max_hours;                   /* <= 0: no limit */
     double peer_timeout_s;              /* 0: default */
     void (*observe)(void *arg, const md_observation *what);
     void *observe_arg;
     int observe_every;                  /* steps; 0: never */
-    int64_t timing_from_step;           /* timings leave out the steps before (benchmarks) */
+    int64_t timing_from_step;           /* timings leave out the steps before; negative: counted
+                                           from the last step */
 } md_run_options;
 
 void md_run_options_default(md_run_options *options);

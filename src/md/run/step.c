@@ -386,7 +386,9 @@ static sundog_status loop(worker *w)
     BASE_TRY(begin(w));
     BASE_TRY(sundog_team_barrier(w->team));
     int64_t step = w->system->state.step;
+    /* Negative: that many steps before the end. */
     int64_t timed_from = w->shared->options->timing_from_step;
+    if (timed_from < 0) timed_from += w->system->last_step;
     if (w->root) {
         md_report_start(md_outputs_log(w->shared->outputs), w->system, w->shared->result);
         md_progress_start(&w->progress, w->shared->options->verbose, step);

@@ -1,0 +1,112 @@
+/* Energies term by term and forces of every bundled system that has reaction-field or Lennard-Jones
+ * references, against double precision: on one domain, and on 1D, 2D and 3D grids of 2 to 12
+ * domains, both schemes. Cannot catch: anything that needs a second step. */
+#include "runs.h"
+
+typedef struct single_point {
+    const char *system, *name;
+    double force_limit;
+    bool big;                           /* fewer grids, to save time */
+} single_point;
+
+static const single_point cases[] = {
+    { "grappa-like/0001.5", "sp_rf", 1e-5, false },
+    { "grappa-like/0001.5", "sp_rf_none", 1e-5, false },
+    { "grappa-like/0003", "sp_rf", 1e-5, false },
+    { "grappa-like/0006", "sp_rf", 1e-5, false },
+    { "grappa-like/0012", "sp_rf", 1e-5, true },
+    { "grappa-like/0024", "sp_rf", 1e-5, true },
+    { "grappa-like/0045", "sp_rf", 1e-5, true },
+    { "water/spce_3k", "sp_rf", 1e-5, false },
+    { "water/spce_3k", "sp_rf78", 1e-5, false },
+    { "water/spce_24k", "sp_rf", 1e-5, true },
+    { "water/tip3p_dodec", "sp_rf", 1e-5, false },
+    { "lj/argon_4k", "sp_lj", 1e-5, false },
+    { "lj/argon_4k", "sp_lj_none", 1e-5, false },
+    { "ethanol/single", "sp_rf", 1e-5, false },
+    { "ethanol/single", "sp_rf_nocons", 2e-5, false },
+    { "ethanol/box_256", "sp_rf", 1e-5, false },
+    { "ions/nacl_3k", "sp_rf", 1e-5, false },
+    { "ions/nacl_3k", "sp_rf78", 1e-5, false },
+    { "peptide/ala_dipeptide", "sp_rf", 1e-5, false },
+    { "peptide/wkdpys_amber", "sp_rf", 1e-5, false },
+    { "peptide/wkdpys_amber", "sp_rf78", 1e-5, false },
+    { "peptide/fre_opls", "sp_rf", 1e-5, false },
+    { "terms/many_terms", "sp_rf", 2e-5, false },
+    { "terms/many_terms", "sp_rf_nocons", 2e-5, false },
+    { "terms/urey_bradley", "sp_rf", 2e-5, false },
+    { "terms/urey_bradley", "sp_rf_nocons", 2e-5, false },
+};
+
+static const run_way ways[] = {
+    { { 1, 1, 1 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
+    { { 1, 1, 1 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
+    { { 2, 2, 2 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
+    { { 2, 2, 2 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
+    /* the rest not for big systems */
+    { { 2, 1, 1 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
+    { { 1, 3, 1 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
+    { { 1, 1, 4 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
+    { { 3, 2, 1 }, MD_SCHEME_RETURN, NULL, NULL, { "2 3 2", "1 1.5", NULL } },
+    { { 2, 3, 2 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
+    { { 4, 1, 1 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
+    { { 1, 2, 3 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, "2 3 2" } },
+    { { 2, 2, 3 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
+};
+enum { N_CASES = (int)(sizeof cases / sizeof cases[0]), N_WAYS = (int)(sizeof ways / sizeof ways[0]),
+       N_BIG_WAYS = 4 };
+
+static const char *forces_path(const single_point *point)
+{
+    const char *path = reference_path("reference/%s/%s.forces.txt.xz", point->system, point->name);
+    CHECK(reference_exists(path));
+    return path;
+}
+
+static bool check_way(const single_point *point, const run_way *way, const double *forces,
+                      size_t n_atoms)
+{
+    run_frames frames = { .want = { 0, -1 } };
+    md_run_options options = run_options(
+        point->system, reference_path("reference/%s/%s.mdp", point->system, point->name), way);
+    options.observe = run_keep;
+    options.observe_arg = &frames;
+    options.observe_every = 1;
+    md_run_result result;
+    CHECK_OK(md_run(&options, &result));
+    CHECK(frames.n == 1 && frames.frame[0].has_energy);
+    CHECK((size_t)frames.frame[0].n_atoms == n_atoms);
+
+    const char *json = reference_path("reference/%s/%s.energy.json", point->system, point->name);
+    bool good = run_terms_agree(&frames.frame[0].energy, json, 2e-5, 0.01, 5e-6);
+    reference_deviation d =
+        reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])frames.frame[0].f);
+    if (!(d.relative < point->force_limit)) {
+        fprintf(stderr, "  forces: relative RMS deviation %.3g, limit %.3g, worst atom %zu: %.3g\n",
+                d.relative, point->force_limit, d.worst, d.largest);
+        good = false;
+    }
+    if (!good) fprintf(stderr, "FAILED %s %s %s\n", point->system, point->name, run_way_text(way));
+    else if (way == &ways[0] || way == &ways[3])
+        printf("%-24s %-14s %s: potential %.9g, forces off by %.2g relative RMS\n", point->system,
+               point->name, run_way_text(way), frames.frame[0].energy.potential, d.relative);
+    run_frames_free(&frames);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    int n_failed = 0, n_run = 0;
+    for (int c = 0; c < N_CASES; c++) {
+        const single_point *point = &cases[c];
+        if (argc > 1 && !strstr(point->system, argv[1])) continue;
+        double *forces;
+        size_t n_atoms;
+        CHECK(reference_table(forces_path(point), 3, &forces, &n_atoms));
+        for (int w = 0; w < (point->big ? N_BIG_WAYS : N_WAYS); w++, n_run++)
+            if (!check_way(point, &ways[w], forces, n_atoms)) n_failed++;
+        free(forces);
+    }
+    printf("%d runs, %d failed\n", n_run, n_failed);
+    return n_failed ? 1 : 0;
+}

@@ -1,0 +1,203 @@
+#!/bin/sh
+# The program as people use it: exit codes, messages, files, restarts, kills.
+#
+#   test_program.sh SUNDOG SOURCE_DIR [CASE...]
+set -u
+sundog=$1
+source=$2
+shift 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+water="-c $source/systems/grappa-like/0001.5/conf.gro -p $source/systems/grappa-like/0001.5/topol.top"
+
+fail() { echo "FAILED: $*" >&2; failed=1; }
+
+# expect CODE TEXT command...: exit code, and TEXT (basic regular expression) in what it says
+expect() {
+    code=$1 text=$2
+    shift 2
+    "$@" >out.txt 2>&1
+    got=$?
+    [ $got -eq "$code" ] || { fail "exit code $got, not $code: $*"; cat out.txt >&2; }
+    grep -q -e "$text" out.txt || { fail "no '$text' in the output of: $*"; cat out.txt >&2; }
+}
+
+# The mdp of the tests: everything is written, often.
+cat >md.mdp <<END
+integrator = md
+dt = 0.002
+nsteps = 60
+nstlist = 10
+nstcalcenergy = 10
+nstenergy = 10
+nstlog = 20
+nstxout = 20
+nstvout = 20
+nstfout = 20
+nstxout-compressed = 10
+cutoff-scheme = Verlet
+coulombtype = reaction-field
+rcoulomb = 0.9
+epsilon-rf = 0
+rvdw = 0.9
+tcoupl = v-rescale
+tc-grps = System
+tau-t = 0.5
+ref-t = 300
+ld-seed = 1993
+constraints = h-bonds
+END
+run="$sundog run -f md.mdp $water -reproducible"
+
+case_usage() {
+    expect 2 'usage: sundog' "$sundog"
+    expect 2 'unknown command frobnicate' "$sundog" frobnicate
+    for command in run info plot 'bench md' 'bench halo'; do
+        # shellcheck disable=SC2086
+        expect 0 'usage: sundog' "$sundog" $command --help
+        # shellcheck disable=SC2086
+        expect 2 'unknown option -frob' "$sundog" $command -frob
+    done
+    expect 0 'usage: sundog' "$sundog" --help
+    expect 0 'sundog [0-9]' "$sundog" --version
+    expect 2 'are needed' "$sundog" run -f md.mdp
+    expect 2 'missing after -dd' $run -dd 2 2
+    expect 2 '-nsteps takes' $run -nsteps 1e3
+    expect 2 'not both' $run -dd 1 1 1 -nd 2
+    expect 2 '-scheme is' $run -scheme quarter
+    expect 2 '-exchange is' $run -exchange pigeon
+    expect 2 '-route is' $run -route scenic
+    expect 2 'what is meant by' "$sundog" run md.mdp
+    expect 0 'Pair-force kernels' "$sundog" info
+    expect 0 'domains  *2 x 1 x 1' "$sundog" info -f md.mdp $water -dd 2 1 1
+}
+
+case_input_errors() {
+    expect 1 'nowhere.mdp' "$sundog" run -f nowhere.mdp $water
+    echo 'rcuolomb = 1' >bad.mdp
+    expect 1 'bad.mdp:1.*rcoulomb' "$sundog" run -f bad.mdp $water
+    expect 1 'atoms' $run -c "$source/systems/water/spce_3k/conf.gro"
+    expect 1 'kernel' $run -kernel abacus -nsteps 0
+    touch file
+    expect 1 'file' $run -o file/deeper
+    expect 1 'file' $run -o file
+    [ -e md.log ] && fail 'a failed start left md.log'
+}
+
+case_grids() {
+    expect 1 'largest' $run -dd 40 1 1 -o grids
+    expect 1 'largest' $run -nd 5000 -o grids
+    expect 0 '3 domains\|3 x 1 x 1\|1 x 3 x 1\|1 x 1 x 3' $run -nd 3 -nsteps 5 -o grids
+    expect 0 '2 x 3 x 2' $run -dd 2 3 2 -ddcsy '1 2 1' -nsteps 5 -o grids
+    expect 1 'ddcsx' $run -dd 2 1 1 -ddcsx '1 1 1' -o grids
+    expect 1 'ddcsx' $run -dd 2 1 1 -ddcsx '1' -o grids
+}
+
+files='energy.csv traj_comp.xtc traj.trr confout.gro'
+
+# same DIR DIR: all results are the same bytes
+same() {
+    for file in $files; do cmp "$1/$file" "$2/$file" >&2 || fail "$1/$file and $2/$file differ"; done
+}
+
+case_files() {
+    expect 0 'ns/day' $run -dd 2 2 2 -o first
+    for file in $files md.log state.cpt; do [ -s "first/$file" ] || fail "no first/$file"; done
+    [ "$(wc -l <first/energy.csv)" -eq 8 ] || fail 'energy.csv must have a header and steps 0, 10, .. 60'
+    head -1 first/energy.csv | grep -q 'Time (ps),Bond (kJ/mol)' || fail 'header of energy.csv'
+    grep -q 'Finished at step 60' first/md.log || fail 'no last line in md.log'
+    expect 0 'ns/day' $run -dd 2 2 2 -o second
+    same first second
+    # a new run keeps the old files
+    expect 0 'ns/day' $run -dd 2 2 2 -o second -nsteps 0
+    [ -s 'second/#energy.csv.1#' ] && [ -s 'second/#state.cpt.1#' ] || fail 'old files were not kept'
+    cmp -s first/energy.csv 'second/#energy.csv.1#' || fail 'the kept file changed'
+}
+
+case_restart() {
+    expect 0 'ns/day' $run -dd 2 2 2 -o whole
+    expect 0 'ns/day' $run -dd 2 2 2 -o parts -nsteps 20
+    expect 0 'ns/day' $run -dd 2 2 2 -o parts -nsteps 60 -cpi parts/state.cpt
+    same whole parts
+    # no checkpoint yet: starts, and says so
+    expect 0 'no checkpoint' $run -o fresh -nsteps 5 -cpi fresh/state.cpt
+    # another grid goes on from the same checkpoint
+    expect 0 'ns/day' $run -dd 2 2 2 -o other -nsteps 20
+    expect 0 'ns/day' $run -dd 3 1 1 -o other -nsteps 60 -cpi other/state.cpt
+    [ "$(wc -l <other/energy.csv)" -eq 8 ] || fail 'energy.csv after a restart on another grid'
+}
+
+case_restart_refused() {
+    expect 0 'ns/day' $run -o refused -nsteps 20
+    cp refused/energy.csv before.csv
+    sed 's/ref-t = 300/ref-t = 310/' md.mdp >hot.mdp
+    expect 1 'run parameters' "$sundog" run -f hot.mdp $water -o refused -cpi refused/state.cpt
+    expect 1 'topology\|atoms' "$sundog" run -f md.mdp -c "$source/systems/water/spce_3k/conf.gro" \
+        -p "$source/systems/water/spce_3k/topol.top" -o refused -cpi refused/state.cpt
+    head -c 3000 refused/state.cpt >short.cpt
+    expect 1 'short.cpt' $run -o refused -cpi short.cpt
+    expect 1 'md.mdp' $run -o refused -cpi md.mdp
+    rm refused/traj.trr
+    expect 1 'traj.trr' $run -o refused -cpi refused/state.cpt -nsteps 60
+    cmp -s before.csv refused/energy.csv || fail 'a refused restart changed energy.csv'
+}
+
+# wait until a file of a running program has some lines
+wait_lines() {
+    for _ in $(seq 600); do
+        [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ] && return
+        sleep 0.05
+    done
+    fail "nothing came in $1"
+}
+
+case_signals() {
+    expect 0 'ns/day' $run -dd 2 1 1 -o calm -nsteps 400
+    for signal in INT TERM; do
+        $run -dd 2 1 1 -o "stopped$signal" -nsteps 400 >out.txt 2>&1 &
+        pid=$!
+        wait_lines "stopped$signal/energy.csv" 4
+        kill -$signal $pid
+        wait $pid || fail "exit code after SIG$signal"
+        grep -q -- '-cpi' out.txt || fail "SIG$signal: does not say how to go on"
+        [ -s "stopped$signal/state.cpt" ] || fail "SIG$signal: no checkpoint"
+        expect 0 'ns/day' $run -dd 2 1 1 -o "stopped$signal" -nsteps 400 -cpi "stopped$signal/state.cpt"
+        same calm "stopped$signal"
+    done
+}
+
+case_killed() {
+    expect 0 'ns/day' $run -dd 2 1 1 -o alive -nsteps 400
+    $run -dd 2 1 1 -o killed -nsteps 400 -cpt 0.0002 >out.txt 2>&1 &
+    pid=$!
+    wait_lines killed/energy.csv 15
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    [ -s killed/state.cpt ] || fail 'no checkpoint before the kill'
+    expect 0 'ns/day' $run -dd 2 1 1 -o killed -nsteps 400 -cpi killed/state.cpt
+    same alive killed
+}
+
+case_replicate() {
+    sed 's/tcoupl = .*/tcoupl = no/; /tc-grps/d; /tau-t/d; /ref-t/d; /ld-seed/d' md.mdp >nve.mdp
+    echo 'continuation = yes' >>nve.mdp
+    expect 0 '1500 atoms' "$sundog" run -f nve.mdp $water -nsteps 0 -o single
+    expect 0 '9000 atoms' "$sundog" run -f nve.mdp $water -nsteps 0 -o multiple -replicate 3 1 2
+    python3 - single/energy.csv multiple/energy.csv <<'END' || fail 'replicated energies'
+import csv, sys
+one, six = (list(csv.DictReader(open(f)))[0] for f in sys.argv[1:])
+for term in one:
+    if '(kJ/mol)' in term:
+        a, b = 6 * float(one[term]), float(six[term])
+        assert abs(a - b) <= 2e-6 * abs(a) + 0.05, (term, a, b)
+END
+}
+
+for name in ${*:-usage input_errors grids files restart restart_refused signals killed replicate}; do
+    "case_$name"
+    echo "$name done"
+done
+[ $failed -eq 0 ] && echo 'all cases passed'
+exit $failed

@@ -1,0 +1,3 @@
+# Physics over many steps.
+set_tests_properties(test_drift test_averages PROPERTIES LABELS "long;physics" TIMEOUT 1800)
+set_tests_properties(test_trajectories PROPERTIES LABELS physics TIMEOUT 600)

@@ -94,14 +94,15 @@ static sundog_status open_log(md_outputs *outputs, int64_t append_at)
 
 static sundog_status open_csv(md_outputs *outputs, const md_system *system, int64_t append_at)
 {
-    char path[4096], columns[MD_MAX_TERMS][64];
+    char path[4096], columns[MD_MAX_TERMS][128];
     const char *names[MD_MAX_TERMS];
     md_energy_report empty = { 0 };
     md_term terms[MD_MAX_TERMS];
     int n = md_report_terms(system, &empty, terms);
     for (int i = 0; i < n; i++) {
-        snprintf(columns[i], sizeof columns[i], "%s (%s)", terms[i].name, terms[i].unit);
-        if (terms[i].unit[0] == '\0') snprintf(columns[i], sizeof columns[i], "%s", terms[i].name);
+        const char *unit = terms[i].unit;
+        if (unit[0]) snprintf(columns[i], sizeof columns[i], "%s (%s)", terms[i].name, unit);
+        else snprintf(columns[i], sizeof columns[i], "%s", terms[i].name);
         names[i] = columns[i];
     }
     BASE_TRY(path_of(outputs, file_name[FILE_ENERGY], path));

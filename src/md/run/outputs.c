@@ -101,8 +101,8 @@ static sundog_status open_csv(md_outputs *outputs, const md_system *system, int6
     int n = md_report_terms(system, &empty, terms);
     for (int i = 0; i < n; i++) {
         const char *unit = terms[i].unit;
-        if (unit[0]) snprintf(columns[i], sizeof columns[i], "%s (%s)", terms[i].name, unit);
-        else snprintf(columns[i], sizeof columns[i], "%s", terms[i].name);
+        if (unit[0]) snprintf(columns[i], sizeof columns[i], "%.31s (%.15s)", terms[i].name, unit);
+        else snprintf(columns[i], sizeof columns[i], "%.31s", terms[i].name);
         names[i] = columns[i];
     }
     BASE_TRY(path_of(outputs, file_name[FILE_ENERGY], path));

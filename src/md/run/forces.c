@@ -5,8 +5,8 @@
  * Virial of the pair forces: ghosts are in place and every pair force acts with opposite signs on
  * two rows of this domain, so  sum over pairs r_ij (outer) f_ij = sum over rows x (outer) f,  for
  * any origin. It is taken before bonded forces join (those bring their own virial) and before
- * ghosts' forces leave. In scheme shell each border pair is computed on both sides and counts half:
- * border forces go to an array of their own on such steps.
+ * ghosts' forces leave. In scheme shell each border pair is computed on both sides and counts half
+ * (md_nonbonded_force halves the energy): border forces go to an array of their own on such steps.
  */
 #include "md/run/forces.h"
 
@@ -28,10 +28,10 @@ static void add_virial(const md_rows *rows, const float (*f)[3], double weight,
         for (int b = 0; b < 3; b++) virial[a][b] += -0.5 * weight * sum[a][b];
 }
 
-static void add_pair_energy(md_energy *energy, const md_pair_energy *part, double weight)
+static void add_pair_energy(md_energy *energy, const md_pair_energy *part)
 {
-    energy->lj += weight * part->lj;
-    energy->coulomb += weight * part->coulomb;
+    energy->lj += part->lj;
+    energy->coulomb += part->coulomb;
 }
 
 static void border_forces_half_counted(md_force_field *field, md_rows *rows, md_energy *energy)
@@ -41,7 +41,7 @@ static void border_forces_half_counted(md_force_field *field, md_rows *rows, md_
     md_pair_energy part;
     md_nonbonded_force(field->nonbonded, field->pairs, rows, MD_PART_BORDER, field->f_border,
                        &part);
-    add_pair_energy(energy, &part, 0.5);
+    add_pair_energy(energy, &part);
     add_virial(rows, (const float(*)[3])field->f_border, 0.5, energy->virial);
     for (int row = 0; row < rows->n_owned; row++)
         for (int k = 0; k < 3; k++) rows->f[row][k] += field->f_border[row][k];
@@ -53,7 +53,7 @@ static void border_forces(md_force_field *field, md_rows *rows, md_energy *energ
     md_nonbonded_force(field->nonbonded, field->pairs, rows, MD_PART_BORDER, rows->f,
                        energy ? &part : NULL);
     if (!energy) return;
-    add_pair_energy(energy, &part, 1);
+    add_pair_energy(energy, &part);
     add_virial(rows, (const float(*)[3])rows->f, 1, energy->virial);
 }
 
@@ -75,7 +75,7 @@ sundog_status md_forces(md_force_field *field, bool prune, md_energy *energy)
     md_pair_energy part;
     md_nonbonded_force(field->nonbonded, field->pairs, rows, MD_PART_LOCAL, rows->f,
                        energy ? &part : NULL);
-    if (energy) add_pair_energy(energy, &part, 1);
+    if (energy) add_pair_energy(energy, &part);
     md_timing_enter(timing, MD_PHASE_FORWARD);
     BASE_TRY(md_domain_forward_end(field->domain));
     if (half_counted) add_virial(rows, (const float(*)[3])rows->f, 1, energy->virial);

@@ -72,20 +72,31 @@ static sundog_status keep_old(const md_outputs *outputs, const char *name)
     return base_fail(SUNDOG_ERR_IO, "too many old copies of %s; clean up the folder", path);
 }
 
-static sundog_status open_log(md_outputs *outputs, int64_t append_at)
+/* Before anything is cut: are all files there that the checkpoint speaks of? */
+static sundog_status check_old(const md_outputs *outputs, const int64_t *offset)
 {
-    char path[4096];
-    BASE_TRY(path_of(outputs, file_name[FILE_LOG], path));
-    if (append_at >= 0) {
+    for (int i = 0; i < MD_N_OUTPUTS; i++) {
+        char path[4096];
         struct stat info;
-        if (stat(path, &info) != 0 || info.st_size < append_at)
+        if (offset[i] < 0) continue;
+        BASE_TRY(path_of(outputs, file_name[i], path));
+        if (stat(path, &info) != 0 || info.st_size < offset[i])
             return base_fail(SUNDOG_ERR_IO,
                              "%s is missing or shorter than when the checkpoint was written; "
                              "restore it, or start anew without -cpi",
                              path);
-        if (truncate(path, append_at) != 0)
-            return base_fail(SUNDOG_ERR_IO, "cannot shorten %s: %s", path, strerror(errno));
+        if (access(path, W_OK) != 0)
+            return base_fail(SUNDOG_ERR_IO, "cannot write to %s: %s", path, strerror(errno));
     }
+    return SUNDOG_OK;
+}
+
+static sundog_status open_log(md_outputs *outputs, int64_t append_at)
+{
+    char path[4096];
+    BASE_TRY(path_of(outputs, file_name[FILE_LOG], path));
+    if (append_at >= 0 && truncate(path, append_at) != 0)
+        return base_fail(SUNDOG_ERR_IO, "cannot shorten %s: %s", path, strerror(errno));
     outputs->log = fopen(path, append_at >= 0 ? "a" : "w");
     if (!outputs->log)
         return base_fail(SUNDOG_ERR_IO, "cannot open %s: %s", path, strerror(errno));
@@ -138,6 +149,7 @@ sundog_status md_outputs_open(const md_run_options *options, const md_system *sy
         return base_fail(SUNDOG_ERR_IO, "the name of the output folder is too long");
     snprintf(outputs->dir, sizeof outputs->dir, "%s", options->out_dir);
     BASE_TRY(make_dir(outputs->dir));
+    BASE_TRY(check_old(outputs, system->output_offset));
     for (int i = 0; i < MD_N_OUTPUTS; i++)
         if (system->output_offset[i] < 0) BASE_TRY(keep_old(outputs, file_name[i]));
     if (!system->continued) {

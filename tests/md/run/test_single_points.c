@@ -63,6 +63,38 @@ static const char *forces_path(const single_point *point)
     return path;
 }
 
+/* The force is not zero at the cut-off, so a pair whose distance rounds to the other side of it
+ * changes two forces: the two worst atoms may be such a pair, if they are off by no more than a
+ * pair force at the cut-off and by opposite vectors. They are left out then. */
+static reference_deviation compare_forces(const double *forces, size_t n_atoms, float (*f)[3])
+{
+    reference_deviation all =
+        reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])f);
+    enum { LARGEST_PAIR_FORCE_AT_CUTOFF = 4 };      /* Na Cl at 0.9 nm, epsilon-rf 78: kJ/mol/nm */
+    if (n_atoms < 3 || all.largest > LARGEST_PAIR_FORCE_AT_CUTOFF) return all;
+    float kept[2][3];
+    size_t worst[2] = { all.worst, 0 };
+    for (int i = 0; i < 2; i++) {
+        memcpy(kept[i], f[worst[i]], sizeof kept[i]);
+        for (int k = 0; k < 3; k++) f[worst[i]][k] = (float)forces[3 * worst[i] + (size_t)k];
+        if (i == 0)
+            worst[1] = reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])f).worst;
+    }
+    double sum2 = 0, size2 = 0;
+    for (int k = 0; k < 3; k++) {
+        double off0 = (double)kept[0][k] - forces[3 * worst[0] + (size_t)k];
+        double off1 = (double)kept[1][k] - forces[3 * worst[1] + (size_t)k];
+        sum2 += pow(off0 + off1, 2);
+        size2 += off0 * off0;
+    }
+    reference_deviation rest = reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])f);
+    bool is_pair = sqrt(sum2) < 0.1 * sqrt(size2);
+    if (is_pair && all.relative > rest.relative * 2)
+        printf("  atoms %zu and %zu: one pair at the cut-off (%.2g kJ/mol/nm)\n", worst[0], worst[1],
+               all.largest);
+    return is_pair ? rest : all;
+}
+
 static bool check_way(const single_point *point, const run_way *way, const double *forces,
                       size_t n_atoms)
 {
@@ -79,8 +111,7 @@ static bool check_way(const single_point *point, const run_way *way, const doubl
 
     const char *json = reference_path("reference/%s/%s.energy.json", point->system, point->name);
     bool good = run_terms_agree(&frames.frame[0].energy, json, 2e-5, 0.01, 5e-6);
-    reference_deviation d =
-        reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])frames.frame[0].f);
+    reference_deviation d = compare_forces(forces, n_atoms, frames.frame[0].f);
     if (!(d.relative < point->force_limit)) {
         fprintf(stderr, "  forces: relative RMS deviation %.3g, limit %.3g, worst atom %zu: %.3g\n",
                 d.relative, point->force_limit, d.worst, d.largest);

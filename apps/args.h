@@ -6,22 +6,22 @@
 #include <stdio.h>
 
 typedef enum arg_kind {
-    ARG_FLAG,       /* bool: -v sets, -nov clears (as gmx does) */
-    ARG_STRING,     /* const char * */
-    ARG_INT,        /* int */
-    ARG_INT64,      /* int64_t */
-    ARG_INT3,       /* int[3] */
-    ARG_DOUBLE,     /* double */
-    ARG_LIST        /* const char *[ARG_LIST_MAX], given several times */
+    ARG_FLAG,   /* bool: -v sets, -nov clears (as gmx does) */
+    ARG_STRING, /* const char * */
+    ARG_INT,    /* int */
+    ARG_INT64,  /* int64_t */
+    ARG_INT3,   /* int[3] */
+    ARG_DOUBLE, /* double */
+    ARG_LIST    /* const char *[ARG_LIST_MAX], given several times */
 } arg_kind;
 
 enum { ARG_LIST_MAX = 16 };
 
 typedef struct arg {
-    const char *name;       /* with its dash; NULL ends the table */
+    const char *name; /* with its dash; NULL ends the table */
     arg_kind kind;
-    void *value;            /* left as it is when the option is not given */
-    bool *given;            /* set when it is; may be NULL */
+    void *value; /* left as it is when the option is not given */
+    bool *given; /* set when it is; may be NULL */
     const char *placeholder, *help;
 } arg;
 

@@ -3,7 +3,7 @@
 #include "commands.h"
 #include "run_args.h"
 
-#include "bench_halo.h"
+#include "bench/bench_halo.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,10 +30,13 @@ static void print_result(FILE *file, const md_run_options *options, const md_run
     gmtime_r(&now, &utc);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     fprintf(file,
-            "{\"bench\": \"md\", \"date\": \"%s\", \"commit\": \"%s\", \"compiler\": \"%s\", \"flags\": \"%s\","
-            " \"conf\": \"%s\", \"atoms\": %" PRId64 ", \"domains\": [%d, %d, %d], \"scheme\": \"%s\","
+            "{\"bench\": \"md\", \"date\": \"%s\", \"commit\": \"%s\", \"compiler\": \"%s\", "
+            "\"flags\": \"%s\","
+            " \"conf\": \"%s\", \"atoms\": %" PRId64
+            ", \"domains\": [%d, %d, %d], \"scheme\": \"%s\","
             " \"exchange\": \"%s\", \"kernel\": \"%s\", \"rlist_nm\": %.4f, \"nstlist\": %d,"
-            " \"timed_steps\": %" PRId64 ", \"ms_per_step\": %.5f, \"ns_per_day\": %.4f, \"phases_ms_per_step\": {",
+            " \"timed_steps\": %" PRId64
+            ", \"ms_per_step\": %.5f, \"ns_per_day\": %.4f, \"phases_ms_per_step\": {",
             date, build_commit, build_compiler, build_flags, options->conf, result->n_atoms,
             result->grid[0], result->grid[1], result->grid[2],
             options->scheme == MD_SCHEME_SHELL ? "shell" : "return", result->exchange,
@@ -55,7 +58,7 @@ static int bench_md(int argc, char **argv)
     int n = 0;
     while (table[n].name) n++;
     table[n + 1] = table[n];
-    table[n] = (arg){ "-json", ARG_STRING, &json, NULL, "FILE", "append the JSON line to this file" };
+    table[n] = (arg){"-json", ARG_STRING, &json, NULL, "FILE", "append the JSON line to this file"};
     args.options.nsteps = 1000;
     int code = args_parse("sundog bench md", argc, argv, table, NULL, 0, NULL);
     if (code == -1) {
@@ -90,13 +93,14 @@ static int bench_exchange(int argc, char **argv)
     const char *json = NULL;
     int n_domains = 2;
     const arg table[] = {
-        { "-nd", ARG_INT, &n_domains, NULL, "N", "ranks (threads) that exchange (default 2)" },
-        { "-json", ARG_STRING, &json, NULL, "FILE", "append the JSON lines to this file" },
-        { NULL, ARG_FLAG, NULL, NULL, NULL, NULL },
+        {"-nd", ARG_INT, &n_domains, NULL, "N", "ranks (threads) that exchange (default 2)"},
+        {"-json", ARG_STRING, &json, NULL, "FILE", "append the JSON lines to this file"},
+        {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
     };
     int code = args_parse("sundog bench halo", argc, argv, table, NULL, 0, NULL);
     if (code == -1) {
-        printf("usage: sundog bench halo [options]\n\nLatency of the exchange by size, rung and route, "
+        printf("usage: sundog bench halo [options]\n\nLatency of the exchange by size, rung and "
+               "route, "
                "forward and reverse; one JSON line a case.\n\n");
         args_print(stdout, table);
         return 0;
@@ -118,8 +122,9 @@ int command_bench(int argc, char **argv)
     if (argc >= 2 && strcmp(argv[1], "md") == 0) return bench_md(argc - 1, argv + 1);
     if (argc >= 2 && strcmp(argv[1], "halo") == 0) return bench_exchange(argc - 1, argv + 1);
     bool help = argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
-    fprintf(help ? stdout : stderr,
-            "usage: sundog bench md|halo [options]\n\n  md    steps of a real system: ns/day, ms/step\n"
-            "  halo  the exchange alone: latency by size and rung\n\nEach has its own --help.\n");
+    fprintf(
+        help ? stdout : stderr,
+        "usage: sundog bench md|halo [options]\n\n  md    steps of a real system: ns/day, ms/step\n"
+        "  halo  the exchange alone: latency by size and rung\n\nEach has its own --help.\n");
     return help ? 0 : 2;
 }

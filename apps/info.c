@@ -38,14 +38,17 @@ static void print_choices(void)
     bool chosen = false;
     for (int i = 0; i < n; i++) {
         bool runs = md_nonbonded_kernel_runs(kernels[i]);
-        printf("  %-16s %s%s\n", kernels[i], runs ? "runs here" : "this processor lacks its instructions",
+        printf("  %-16s %s%s\n", kernels[i],
+               runs ? "runs here" : "this processor lacks its instructions",
                runs && !chosen ? "; chosen, the first that runs" : "");
         chosen = chosen || runs;
     }
     printf("Halo exchange (fabric threads: domains are threads of one process)\n");
     const char *const *rungs = sundog_exchange_rungs(&n);
-    for (int i = 0; i < n; i++) printf("  %-16s available%s\n", rungs[i], i == 0 ? "; chosen, the best" : "");
-    printf("  mpi, nvshmem, peer (GPU)  not built: this version runs on the processor, in one process\n");
+    for (int i = 0; i < n; i++)
+        printf("  %-16s available%s\n", rungs[i], i == 0 ? "; chosen, the best" : "");
+    printf("  mpi, nvshmem, peer (GPU)  not built: this version runs on the processor, in one "
+           "process\n");
 }
 
 static int print_system(const md_run_options *options)
@@ -55,16 +58,19 @@ static int print_system(const md_run_options *options)
         fprintf(stderr, "sundog info: error: %s\n", sundog_last_error());
         return 1;
     }
-    printf("System\n  %s: %" PRId64 " atoms, box %g x %g x %g nm (diagonal)\n", system.topology->title,
-           system.topology->n_atoms, system.state.box.m[0][0], system.state.box.m[1][1],
-           system.state.box.m[2][2]);
-    printf("  pair list        radius %.3f nm, made every %d steps%s\n", system.rlist, system.nstlist,
+    printf("System\n  %s: %" PRId64 " atoms, box %g x %g x %g nm (diagonal)\n",
+           system.topology->title, system.topology->n_atoms, system.state.box.m[0][0],
+           system.state.box.m[1][1], system.state.box.m[2][2]);
+    printf("  pair list        radius %.3f nm, made every %d steps%s\n", system.rlist,
+           system.nstlist,
            system.params.verlet_buffer_tolerance < 0 ? ", as given"
                                                      : ", from verlet-buffer-tolerance");
-    printf("  constraint groups stay whole, radius %.3f nm: a domain needs ghosts up to %.3f nm away\n",
+    printf("  constraint groups stay whole, radius %.3f nm: a domain needs ghosts up to %.3f nm "
+           "away\n",
            system.reach.group_radius, system.rlist + system.reach.group_radius);
-    printf("  domains          %d x %d x %d, pulses %d %d %d%s\n", system.grid.n[0], system.grid.n[1],
-           system.grid.n[2], system.n_pulses[0], system.n_pulses[1], system.n_pulses[2],
+    printf("  domains          %d x %d x %d, pulses %d %d %d%s\n", system.grid.n[0],
+           system.grid.n[1], system.grid.n[2], system.n_pulses[0], system.n_pulses[1],
+           system.n_pulses[2],
            options->dd[0] ? ", as given" : ": smallest halo and number of pulses for that many");
     fputs(system.notes, stdout);
     md_setup_destroy(&system);
@@ -79,9 +85,10 @@ int command_info(int argc, char **argv)
     run_args_table(&args, false, table);
     int code = args_parse("sundog info", argc, argv, table, NULL, 0, NULL);
     if (code == -1) {
-        printf("usage: sundog info [-f FILE.mdp -c FILE.gro -p FILE.top [options]]\n\n"
-               "What was built and what this machine has; with input files also what a run of them\n"
-               "would choose.\n\n");
+        printf(
+            "usage: sundog info [-f FILE.mdp -c FILE.gro -p FILE.top [options]]\n\n"
+            "What was built and what this machine has; with input files also what a run of them\n"
+            "would choose.\n\n");
         args_print(stdout, table);
         return 0;
     }
@@ -90,8 +97,8 @@ int command_info(int argc, char **argv)
     if (code == 0 && any) code = run_args_finish("sundog info", &args);
     if (code != 0) return code;
 
-    printf("Build\n  version          " SUNDOG_VERSION " (%s)\n  compiler         %s, %s%s\n", build_commit,
-           build_compiler, build_type, build_flags);
+    printf("Build\n  version          " SUNDOG_VERSION " (%s)\n  compiler         %s, %s%s\n",
+           build_commit, build_compiler, build_type, build_flags);
     print_machine();
     print_choices();
     return any ? print_system(o) : 0;

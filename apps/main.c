@@ -9,10 +9,10 @@ static const struct {
     int (*main)(int argc, char **argv);
     const char *help;
 } command[] = {
-    { "run", command_run, "simulate: .mdp, .gro and .top in; trajectory, energies and log out" },
-    { "info", command_info, "what was built, what this machine has, what would be chosen and why" },
-    { "bench", command_bench, "measure: `bench md` steps, `bench halo` exchanges; JSON lines" },
-    { "plot", command_plot, "draw energies of a run folder as SVG or PNG" },
+    {"run", command_run, "simulate: .mdp, .gro and .top in; trajectory, energies and log out"},
+    {"info", command_info, "what was built, what this machine has, what would be chosen and why"},
+    {"bench", command_bench, "measure: `bench md` steps, `bench halo` exchanges; JSON lines"},
+    {"plot", command_plot, "draw energies of a run folder as SVG or PNG"},
 };
 enum { N_COMMANDS = (int)(sizeof command / sizeof command[0]) };
 
@@ -22,7 +22,8 @@ static void help(FILE *file)
                   "usage: sundog COMMAND [options]\n\n");
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(file, "  %-8s %s\n", command[i].name, command[i].help);
-    fprintf(file, "\n`sundog COMMAND --help` lists the options. Exit code: 0 done, 1 failed, 2 wrong usage.\n");
+    fprintf(file, "\n`sundog COMMAND --help` lists the options. Exit code: 0 done, 1 failed, 2 "
+                  "wrong usage.\n");
 }
 
 int main(int argc, char **argv)
@@ -42,6 +43,8 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(word, command[i].name) == 0) return command[i].main(argc - 1, argv + 1);
-    fprintf(stderr, "sundog: unknown command %s; known are run, info, bench, plot (see sundog --help)\n", word);
+    fprintf(stderr,
+            "sundog: unknown command %s; known are run, info, bench, plot (see sundog --help)\n",
+            word);
     return 2;
 }

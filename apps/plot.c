@@ -13,20 +13,22 @@ int command_plot(int argc, char **argv)
     const char *image = NULL, *word[2];
     int n_words = 0;
     const arg table[] = {
-        { "-o", ARG_STRING, &image, NULL, "FILE",
-          "picture to write, .svg or .png (default: energy.svg beside the energies)" },
-        { NULL, ARG_FLAG, NULL, NULL, NULL, NULL },
+        {"-o", ARG_STRING, &image, NULL, "FILE",
+         "picture to write, .svg or .png (default: energy.svg beside the energies)"},
+        {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
     };
     int code = args_parse("sundog plot", argc, argv, table, word, 2, &n_words);
     if (code == -1) {
-        printf("usage: sundog plot energy DIR|FILE.csv [options]\n\n"
-               "Draws energies, temperature and pressure of a run against time (needs gnuplot).\n\n");
+        printf(
+            "usage: sundog plot energy DIR|FILE.csv [options]\n\n"
+            "Draws energies, temperature and pressure of a run against time (needs gnuplot).\n\n");
         args_print(stdout, table);
         return 0;
     }
     if (code != 0) return code;
     if (n_words != 2 || strcmp(word[0], "energy") != 0) {
-        fprintf(stderr, "sundog plot: say what to draw: sundog plot energy DIR (see sundog plot --help)\n");
+        fprintf(stderr,
+                "sundog plot: say what to draw: sundog plot energy DIR (see sundog plot --help)\n");
         return 2;
     }
     char csv[4096], picture[4096];

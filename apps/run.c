@@ -22,7 +22,7 @@ static void catch_signals(void)
     action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGXFSZ, SIG_IGN);       /* file size limit: the write reports it */
+    signal(SIGXFSZ, SIG_IGN); /* file size limit: the write reports it */
     signal(SIGPIPE, SIG_IGN);
 }
 
@@ -48,10 +48,12 @@ int command_run(int argc, char **argv)
     run_args_table(&args, true, table);
     int code = args_parse("sundog run", argc, argv, table, NULL, 0, NULL);
     if (code == -1) {
-        printf("usage: sundog run -f FILE.mdp -c FILE.gro -p FILE.top [options]\n\n"
-               "Simulates the system and writes, into the output folder: energy.csv, traj_comp.xtc,\n"
-               "traj.trr (as the mdp asks), confout.gro, state.cpt, md.log. SIGINT and SIGTERM finish\n"
-               "the list interval, write a checkpoint and end; -cpi state.cpt goes on.\n\n");
+        printf(
+            "usage: sundog run -f FILE.mdp -c FILE.gro -p FILE.top [options]\n\n"
+            "Simulates the system and writes, into the output folder: energy.csv, traj_comp.xtc,\n"
+            "traj.trr (as the mdp asks), confout.gro, state.cpt, md.log. SIGINT and SIGTERM "
+            "finish\n"
+            "the list interval, write a checkpoint and end; -cpi state.cpt goes on.\n\n");
         args_print(stdout, table);
         return 0;
     }
@@ -72,7 +74,8 @@ int command_run(int argc, char **argv)
     if (result.interrupted)
         fprintf(stderr, "Stopped after %" PRId64 " steps; go on with -cpi %s/state.cpt\n",
                 result.n_steps, args.options.out_dir);
-    printf("%" PRId64 " atoms, %d x %d x %d domains, %" PRId64 " steps: %.4f ms/step, %.2f ns/day\n",
+    printf("%" PRId64 " atoms, %d x %d x %d domains, %" PRId64
+           " steps: %.4f ms/step, %.2f ns/day\n",
            result.n_atoms, result.grid[0], result.grid[1], result.grid[2], result.n_steps,
            result.ms_per_step, result.ns_per_day);
     return 0;

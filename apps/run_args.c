@@ -16,51 +16,51 @@ void run_args_table(run_args *args, bool running, arg *table)
 {
     md_run_options *o = &args->options;
     const arg inputs[] = {
-        { "-f", ARG_STRING, &o->mdp, NULL, "FILE.mdp", "run parameters" },
-        { "-c", ARG_STRING, &o->conf, NULL, "FILE.gro", "start structure" },
-        { "-p", ARG_STRING, &o->top, NULL, "FILE.top", "topology" },
-        { "-I", ARG_LIST, args->include_dir, NULL, "DIR",
-          "also look here for included topology files (may be repeated)" },
-        { "-nsteps", ARG_INT64, &o->nsteps, &args->nsteps_given, "N",
-          "number of steps, instead of the mdp's; -1: no end" },
-        { "-nstlist", ARG_INT, &o->nstlist, NULL, "N",
-          "steps between pair lists and repartitions, instead of the mdp's" },
-        { "-replicate", ARG_INT3, o->replicate, &args->replicate_given, "NX NY NZ",
-          "multiply the box along its vectors" },
-        { "-dd", ARG_INT3, o->dd, &args->dd_given, "NX NY NZ", "grid of domains" },
-        { "-nd", ARG_INT, &o->n_domains, &args->nd_given, "N",
-          "number of domains; the grid is chosen by halo volume and number of pulses\n"
-          "(default: one a core)" },
-        { "-ddcsx", ARG_STRING, &o->dd_sizes[0], NULL, "\"S S ...\"",
-          "relative sizes of the domains along x; also -ddcsy, -ddcsz" },
-        { "-ddcsy", ARG_STRING, &o->dd_sizes[1], NULL, "\"S S ...\"", "along y" },
-        { "-ddcsz", ARG_STRING, &o->dd_sizes[2], NULL, "\"S S ...\"", "along z" },
-        { "-exchange", ARG_STRING, &o->rung, NULL, "NAME",
-          "halo exchange: reference, pulse, fused, direct (default: the best)" },
-        { "-route", ARG_STRING, &o->route, NULL, "staged|direct",
-          "ghosts hop from domain to domain, or come straight from their owner" },
-        { "-scheme", ARG_STRING, &args->scheme, NULL, "return|shell",
-          "return: ghosts towards + only, their forces are sent home (default);\n"
-          "shell: ghosts all around, every domain computes all forces on its own atoms" },
-        { "-kernel", ARG_STRING, &o->kernel, NULL, "NAME",
-          "pair-force kernel: reference, avx2 (default: the best that runs here)" },
-        { "-reproducible", ARG_FLAG, &o->reproducible, NULL, NULL,
-          "same grid, same input: the same trajectory, bit for bit" },
-        { NULL, ARG_FLAG, NULL, NULL, NULL, NULL },
+        {"-f", ARG_STRING, &o->mdp, NULL, "FILE.mdp", "run parameters"},
+        {"-c", ARG_STRING, &o->conf, NULL, "FILE.gro", "start structure"},
+        {"-p", ARG_STRING, &o->top, NULL, "FILE.top", "topology"},
+        {"-I", ARG_LIST, args->include_dir, NULL, "DIR",
+         "also look here for included topology files (may be repeated)"},
+        {"-nsteps", ARG_INT64, &o->nsteps, &args->nsteps_given, "N",
+         "number of steps, instead of the mdp's; -1: no end"},
+        {"-nstlist", ARG_INT, &o->nstlist, NULL, "N",
+         "steps between pair lists and repartitions, instead of the mdp's"},
+        {"-replicate", ARG_INT3, o->replicate, &args->replicate_given, "NX NY NZ",
+         "multiply the box along its vectors"},
+        {"-dd", ARG_INT3, o->dd, &args->dd_given, "NX NY NZ", "grid of domains"},
+        {"-nd", ARG_INT, &o->n_domains, &args->nd_given, "N",
+         "number of domains; the grid is chosen by halo volume and number of pulses\n"
+         "(default: one a core)"},
+        {"-ddcsx", ARG_STRING, &o->dd_sizes[0], NULL, "\"S S ...\"",
+         "relative sizes of the domains along x; also -ddcsy, -ddcsz"},
+        {"-ddcsy", ARG_STRING, &o->dd_sizes[1], NULL, "\"S S ...\"", "along y"},
+        {"-ddcsz", ARG_STRING, &o->dd_sizes[2], NULL, "\"S S ...\"", "along z"},
+        {"-exchange", ARG_STRING, &o->rung, NULL, "NAME",
+         "halo exchange: reference, pulse, fused, direct (default: the best)"},
+        {"-route", ARG_STRING, &o->route, NULL, "staged|direct",
+         "ghosts hop from domain to domain, or come straight from their owner"},
+        {"-scheme", ARG_STRING, &args->scheme, NULL, "return|shell",
+         "return: ghosts towards + only, their forces are sent home (default);\n"
+         "shell: ghosts all around, every domain computes all forces on its own atoms"},
+        {"-kernel", ARG_STRING, &o->kernel, NULL, "NAME",
+         "pair-force kernel: reference, avx2 (default: the best that runs here)"},
+        {"-reproducible", ARG_FLAG, &o->reproducible, NULL, NULL,
+         "same grid, same input: the same trajectory, bit for bit"},
+        {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
     };
     const arg outputs[] = {
-        { "-o", ARG_STRING, &o->out_dir, &args->o_given, "DIR",
-          "folder for all output (default: the current one); old files of the\n"
-          "same names are kept as #name.1#" },
-        { "-cpi", ARG_STRING, &o->cpi, NULL, "FILE.cpt",
-          "go on from this checkpoint (if it exists) and append to the outputs" },
-        { "-cpt", ARG_DOUBLE, &o->checkpoint_minutes, NULL, "MINUTES",
-          "time between checkpoints (default 15; 0: only at the end)" },
-        { "-maxh", ARG_DOUBLE, &o->max_hours, NULL, "HOURS",
-          "stop cleanly, with a checkpoint, after 0.99 times this time" },
-        { "-v", ARG_FLAG, &o->verbose, NULL, NULL,
-          "show progress (step, ns/day, time left) also where stderr is no terminal" },
-        { NULL, ARG_FLAG, NULL, NULL, NULL, NULL },
+        {"-o", ARG_STRING, &o->out_dir, &args->o_given, "DIR",
+         "folder for all output (default: the current one); old files of the\n"
+         "same names are kept as #name.1#"},
+        {"-cpi", ARG_STRING, &o->cpi, NULL, "FILE.cpt",
+         "go on from this checkpoint (if it exists) and append to the outputs"},
+        {"-cpt", ARG_DOUBLE, &o->checkpoint_minutes, NULL, "MINUTES",
+         "time between checkpoints (default 15; 0: only at the end)"},
+        {"-maxh", ARG_DOUBLE, &o->max_hours, NULL, "HOURS",
+         "stop cleanly, with a checkpoint, after 0.99 times this time"},
+        {"-v", ARG_FLAG, &o->verbose, NULL, NULL,
+         "show progress (step, ns/day, time left) also where stderr is no terminal"},
+        {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
     };
     int n = 0;
     for (const arg *a = inputs; a->name; a++) table[n++] = *a;
@@ -91,21 +91,27 @@ int run_args_finish(const char *program, run_args *args)
         o->n_include_dirs++;
     o->nsteps_given = args->nsteps_given;
     if (!o->mdp || !o->conf || !o->top)
-        return wrong(program, "the input files -f FILE.mdp, -c FILE.gro and -p FILE.top are needed");
-    if (args->nsteps_given && o->nsteps < -1) return wrong(program, "-nsteps must be 0 or more, or -1");
+        return wrong(program,
+                     "the input files -f FILE.mdp, -c FILE.gro and -p FILE.top are needed");
+    if (args->nsteps_given && o->nsteps < -1)
+        return wrong(program, "-nsteps must be 0 or more, or -1");
     if (o->nstlist < 0) return wrong(program, "-nstlist must be 1 or more");
     if (args->dd_given && args->nd_given) return wrong(program, "give -dd or -nd, not both");
     if (args->nd_given && o->n_domains < 1) return wrong(program, "-nd must be 1 or more");
     for (int k = 0; k < 3; k++) {
-        if (args->dd_given && o->dd[k] < 1) return wrong(program, "-dd needs three numbers of 1 or more");
+        if (args->dd_given && o->dd[k] < 1)
+            return wrong(program, "-dd needs three numbers of 1 or more");
         if (args->replicate_given && o->replicate[k] < 1)
             return wrong(program, "-replicate needs three numbers of 1 or more");
         if (o->dd_sizes[k] && !args->dd_given)
             return wrong(program, "-ddcsx, -ddcsy and -ddcsz need -dd NX NY NZ");
     }
-    if (!args->scheme || strcmp(args->scheme, "return") == 0) o->scheme = MD_SCHEME_RETURN;
-    else if (strcmp(args->scheme, "shell") == 0) o->scheme = MD_SCHEME_SHELL;
-    else return wrong(program, "-scheme is return or shell");
+    if (!args->scheme || strcmp(args->scheme, "return") == 0)
+        o->scheme = MD_SCHEME_RETURN;
+    else if (strcmp(args->scheme, "shell") == 0)
+        o->scheme = MD_SCHEME_SHELL;
+    else
+        return wrong(program, "-scheme is return or shell");
     if (o->route && strcmp(o->route, "staged") != 0 && strcmp(o->route, "direct") != 0)
         return wrong(program, "-route is staged or direct");
     if (o->rung && !is_known_rung(o->rung))

@@ -15,10 +15,9 @@
 #include <string.h>
 
 /* virial += weight * -1/2 sum over rows (x - origin) (outer) f */
-static void add_virial(const md_rows *rows, const float (*f)[3], double weight,
-                       double virial[3][3])
+static void add_virial(const md_rows *rows, const float (*f)[3], double weight, double virial[3][3])
 {
-    double sum[3][3] = { { 0 } };
+    double sum[3][3] = {{0}};
     for (int row = 0; row < rows->n_rows; row++)
         for (int a = 0; a < 3; a++) {
             double r = rows->x[row][a] - rows->origin[a];
@@ -85,8 +84,10 @@ sundog_status md_forces(md_force_field *field, bool prune, md_energy *energy)
         md_pairs_prune(field->pairs, rows, MD_PART_BORDER);
     }
     md_timing_enter(timing, MD_PHASE_FORCE_BORDER);
-    if (half_counted) border_forces_half_counted(field, rows, energy);
-    else border_forces(field, rows, energy);
+    if (half_counted)
+        border_forces_half_counted(field, rows, energy);
+    else
+        border_forces(field, rows, energy);
 
     md_timing_enter(timing, MD_PHASE_BONDED);
     md_bonded_force(field->bonded, rows, rows->f, energy);

@@ -8,12 +8,12 @@
 #include "md/run/timing.h"
 
 typedef struct md_force_field {
-    const md_nonbonded *nonbonded;      /* shared by all domains */
-    const md_bonded *bonded;            /* shared by all domains */
+    const md_nonbonded *nonbonded; /* shared by all domains */
+    const md_bonded *bonded;       /* shared by all domains */
     md_domain *domain;
     md_pairs *pairs;
     md_timing *timing;
-    float (*f_border)[3];               /* scheme shell, energy steps */
+    float (*f_border)[3]; /* scheme shell, energy steps */
     size_t f_border_capacity;
 } md_force_field;
 

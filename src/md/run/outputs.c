@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 enum { FILE_ENERGY, FILE_XTC, FILE_TRR, FILE_LOG };
-static const char *const file_name[MD_N_OUTPUTS] = { "energy.csv", "traj_comp.xtc", "traj.trr",
-                                                     "md.log" };
+static const char *const file_name[MD_N_OUTPUTS] = {"energy.csv", "traj_comp.xtc", "traj.trr",
+                                                    "md.log"};
 
 struct md_outputs {
     char dir[3072];
@@ -98,8 +98,7 @@ static sundog_status open_log(md_outputs *outputs, int64_t append_at)
     if (append_at >= 0 && truncate(path, append_at) != 0)
         return base_fail(SUNDOG_ERR_IO, "cannot shorten %s: %s", path, strerror(errno));
     outputs->log = fopen(path, append_at >= 0 ? "a" : "w");
-    if (!outputs->log)
-        return base_fail(SUNDOG_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    if (!outputs->log) return base_fail(SUNDOG_ERR_IO, "cannot open %s: %s", path, strerror(errno));
     return SUNDOG_OK;
 }
 
@@ -107,13 +106,15 @@ static sundog_status open_csv(md_outputs *outputs, const md_system *system, int6
 {
     char path[4096], columns[MD_MAX_TERMS][128];
     const char *names[MD_MAX_TERMS];
-    md_energy_report empty = { 0 };
+    md_energy_report empty = {0};
     md_term terms[MD_MAX_TERMS];
     int n = md_report_terms(system, &empty, terms);
     for (int i = 0; i < n; i++) {
         const char *unit = terms[i].unit;
-        if (unit[0]) snprintf(columns[i], sizeof columns[i], "%.31s (%.15s)", terms[i].name, unit);
-        else snprintf(columns[i], sizeof columns[i], "%.31s", terms[i].name);
+        if (unit[0])
+            snprintf(columns[i], sizeof columns[i], "%.31s (%.15s)", terms[i].name, unit);
+        else
+            snprintf(columns[i], sizeof columns[i], "%.31s", terms[i].name);
         names[i] = columns[i];
     }
     BASE_TRY(path_of(outputs, file_name[FILE_ENERGY], path));
@@ -129,8 +130,8 @@ static sundog_status open_all(const md_system *system, md_outputs *outputs)
     BASE_TRY(open_csv(outputs, system, offset[FILE_ENERGY]));
     if (params->nstxout_compressed > 0) {
         BASE_TRY(path_of(outputs, file_name[FILE_XTC], path));
-        BASE_TRY(md_xtc_open(path, offset[FILE_XTC], params->compressed_x_precision,
-                             &outputs->xtc));
+        BASE_TRY(
+            md_xtc_open(path, offset[FILE_XTC], params->compressed_x_precision, &outputs->xtc));
     }
     if (params->nstxout > 0 || params->nstvout > 0 || params->nstfout > 0) {
         BASE_TRY(path_of(outputs, file_name[FILE_TRR], path));
@@ -170,8 +171,7 @@ static bool due(int interval, int64_t step)
     return interval > 0 && step % interval == 0;
 }
 
-void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step,
-                     bool want[3])
+void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step, bool want[3])
 {
     want[0] = (outputs->trr && due(params->nstxout, step)) ||
               (outputs->xtc && due(params->nstxout_compressed, step));
@@ -179,8 +179,8 @@ void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t
     want[2] = outputs->trr && due(params->nstfout, step);
 }
 
-sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params,
-                               const md_state *state, const float (*f)[3])
+sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params, const md_state *state,
+                               const float (*f)[3])
 {
     int64_t step = state->step;
     if (outputs->xtc && due(params->nstxout_compressed, step))
@@ -238,10 +238,10 @@ sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system
 {
     if (outputs->dir[0] == '\0') return SUNDOG_OK;
     BASE_TRY(sync_files(outputs));
-    md_checkpoint checkpoint = { .state = *state,
-                                 .topology_hash = system->topology_hash,
-                                 .params_hash = system->params_hash,
-                                 .seed = system->params.ld_seed };
+    md_checkpoint checkpoint = {.state = *state,
+                                .topology_hash = system->topology_hash,
+                                .params_hash = system->params_hash,
+                                .seed = system->params.ld_seed};
     for (int i = 0; i < MD_N_OUTPUTS; i++) checkpoint.output_offset[i] = outputs->mark[i];
     for (int k = 0; k < 3; k++) checkpoint.grid[k] = system->grid.n[k];
     char path[4096];

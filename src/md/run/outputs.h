@@ -15,12 +15,12 @@ typedef struct md_outputs md_outputs;
  * options->out_dir NULL nothing is opened, and all writes do nothing. */
 sundog_status md_outputs_open(const md_run_options *options, const md_system *system,
                               md_outputs **out);
-FILE *md_outputs_log(md_outputs *outputs);  /* NULL when there is none */
+FILE *md_outputs_log(md_outputs *outputs); /* NULL when there is none */
 /* Which of x, v, f a trajectory file wants at this step. */
 void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step,
                      bool want[3]);
-sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params,
-                               const md_state *state, const float (*f)[3]);
+sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params, const md_state *state,
+                               const float (*f)[3]);
 sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
                                 const md_energy_report *report);
 /* Offsets of all files now: nothing of the coming step has been written. */

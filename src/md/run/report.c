@@ -49,8 +49,7 @@ int md_report_terms(const md_system *system, const md_energy_report *report,
     add_term(terms, &n, "Conserved En.", energy, report->conserved);
     add_term(terms, &n, "Temperature", "K", report->temperature);
     add_term(terms, &n, "Pressure", "bar", report->pressure);
-    if (system->has_constraints)
-        add_term(terms, &n, "Constr. rmsd", "", report->constraint_rmsd);
+    if (system->has_constraints) add_term(terms, &n, "Constr. rmsd", "", report->constraint_rmsd);
     add_tensor(terms, &n, "Vir", energy, report->terms.virial);
     add_tensor(terms, &n, "Pres", "bar", report->pressure_tensor);
     return n;
@@ -138,11 +137,12 @@ void md_report_performance(FILE *log, const md_system *system, const md_run_resu
     fprintf(log, "  %-24s %12.3f %12.4f\n", "Total", total, total * per_step);
     fprintf(log, "  slowest domain's forces took %.2f times the mean\n",
             result->slowest_rank_force);
-    fprintf(log, "\n%" PRId64 " steps in %.3f s: %.4f ms/step, %.3f ns/day\n", result->n_timed_steps,
-            result->seconds, result->ms_per_step, result->ns_per_day);
+    fprintf(log, "\n%" PRId64 " steps in %.3f s: %.4f ms/step, %.3f ns/day\n",
+            result->n_timed_steps, result->seconds, result->ms_per_step, result->ns_per_day);
     if (result->interrupted)
         fprintf(log, "Stopped before the last step; go on with -cpi state.cpt\n");
-    else fprintf(log, "Finished at step %" PRId64 "\n", system->last_step);
+    else
+        fprintf(log, "Finished at step %" PRId64 "\n", system->last_step);
     fflush(log);
 }
 
@@ -159,10 +159,11 @@ void md_progress_start(md_progress *progress, bool verbose, int64_t step)
 static void print_left(double seconds)
 {
     int64_t left = (int64_t)(seconds + 0.5);
-    if (left >= 86400) fprintf(stderr, ", %" PRId64 "d%02" PRId64 "h left", left / 86400, left / 3600 % 24);
+    if (left >= 86400)
+        fprintf(stderr, ", %" PRId64 "d%02" PRId64 "h left", left / 86400, left / 3600 % 24);
     else
-        fprintf(stderr, ", %" PRId64 ":%02" PRId64 ":%02" PRId64 " left", left / 3600, left / 60 % 60,
-                left % 60);
+        fprintf(stderr, ", %" PRId64 ":%02" PRId64 ":%02" PRId64 " left", left / 3600,
+                left / 60 % 60, left % 60);
 }
 
 void md_progress_step(md_progress *progress, const md_system *system, int64_t step, bool last)

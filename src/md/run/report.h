@@ -21,7 +21,7 @@ void md_progress_step(md_progress *progress, const md_system *system, int64_t st
 /* The energy terms of this system in gmx's order: name, unit, value. */
 typedef struct md_term {
     char name[32];
-    const char *unit;                   /* "" for plain numbers */
+    const char *unit; /* "" for plain numbers */
     double value;
 } md_term;
 enum { MD_MAX_TERMS = 64 };

@@ -72,8 +72,8 @@ static sundog_status run_domains(const md_shared *shared, int n)
     int first = -1;
     for (int r = 0; r < n_started; r++) {
         if (domain[r].status == SUNDOG_OK) continue;
-        if (first < 0 || (domain[first].status == SUNDOG_ERR_ABORTED &&
-                          domain[r].status != SUNDOG_ERR_ABORTED))
+        if (first < 0 ||
+            (domain[first].status == SUNDOG_ERR_ABORTED && domain[r].status != SUNDOG_ERR_ABORTED))
             first = r;
     }
     if (status == SUNDOG_OK && first >= 0)
@@ -102,23 +102,26 @@ static sundog_status run_system(const md_run_options *options, const md_system *
         result->nstlist = system->nstlist;
         snprintf(result->kernel, sizeof result->kernel, "%s", md_nonbonded_kernel(nonbonded));
         md_report_header(md_outputs_log(outputs), options, system);
-        md_shared shared = { .options = options,
-                             .system = system,
-                             .nonbonded = nonbonded,
-                             .bonded = bonded,
-                             .j_cluster = j_cluster,
-                             .outputs = outputs,
-                             .result = result };
+        md_shared shared = {.options = options,
+                            .system = system,
+                            .nonbonded = nonbonded,
+                            .bonded = bonded,
+                            .j_cluster = j_cluster,
+                            .outputs = outputs,
+                            .result = result};
         status = run_domains(&shared, result->n_domains);
-        if (status == SUNDOG_OK) md_report_performance(md_outputs_log(outputs), system, result);
+        if (status == SUNDOG_OK)
+            md_report_performance(md_outputs_log(outputs), system, result);
         else if (md_outputs_log(outputs))
             fprintf(md_outputs_log(outputs), "\nError: %s\n", sundog_last_error());
     }
     char error[4096];
     snprintf(error, sizeof error, "%s", sundog_last_error());
     sundog_status closed = md_outputs_close(&outputs);
-    if (status == SUNDOG_OK) status = closed;
-    else base_fail(status, "%s", error);
+    if (status == SUNDOG_OK)
+        status = closed;
+    else
+        base_fail(status, "%s", error);
     md_nonbonded_destroy(&nonbonded);
     md_bonded_destroy(&bonded);
     return status;

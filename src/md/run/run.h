@@ -17,7 +17,7 @@
 /* Energies of one step as gmx reports them. kJ/mol, K, bar. */
 typedef struct md_energy_report {
     int64_t step;
-    double time;                        /* ps */
+    double time; /* ps */
     md_energy terms;
     double potential, kinetic, total, conserved, temperature, pressure, constraint_rmsd;
     double kinetic_tensor[3][3], pressure_tensor[3][3];
@@ -36,47 +36,47 @@ typedef struct md_observation {
 } md_observation;
 
 typedef struct md_run_options {
-    const char *mdp, *conf, *top;       /* input files */
-    const char *out_dir;                /* NULL: write no files at all */
-    const char *cpi;                    /* checkpoint to go on from, or NULL */
-    const char *command_line;           /* for the log, or NULL */
-    const char *const *include_dir;     /* for the topology; [n_include_dirs] */
+    const char *mdp, *conf, *top;   /* input files */
+    const char *out_dir;            /* NULL: write no files at all */
+    const char *cpi;                /* checkpoint to go on from, or NULL */
+    const char *command_line;       /* for the log, or NULL */
+    const char *const *include_dir; /* for the topology; [n_include_dirs] */
     int n_include_dirs;
     bool nsteps_given;
-    int64_t nsteps;                     /* overrides the mdp */
-    int nstlist;                        /* overrides the mdp; 0: not given */
-    int dd[3];                          /* grid; all 0: choose for n_domains */
-    const char *dd_sizes[3];            /* relative cell sizes, "1 2 1"; NULL: even */
-    int n_domains;                      /* 0: one a core */
-    int replicate[3];                   /* 0 or 1: not */
-    const char *rung;                   /* exchange; NULL: best */
-    const char *route;                  /* "staged", "direct"; NULL: by rung */
+    int64_t nsteps;          /* overrides the mdp */
+    int nstlist;             /* overrides the mdp; 0: not given */
+    int dd[3];               /* grid; all 0: choose for n_domains */
+    const char *dd_sizes[3]; /* relative cell sizes, "1 2 1"; NULL: even */
+    int n_domains;           /* 0: one a core */
+    int replicate[3];        /* 0 or 1: not */
+    const char *rung;        /* exchange; NULL: best */
+    const char *route;       /* "staged", "direct"; NULL: by rung */
     md_scheme scheme;
-    const char *kernel;                 /* pair kernel; NULL: best */
+    const char *kernel; /* pair kernel; NULL: best */
     bool reproducible;
-    bool verbose;                       /* progress also when stderr is no terminal */
-    bool notes;                         /* choices and warnings on stderr, too */
-    double checkpoint_minutes;          /* 0: only at the end */
-    double max_hours;                   /* <= 0: no limit */
-    double peer_timeout_s;              /* 0: default */
+    bool verbose;              /* progress also when stderr is no terminal */
+    bool notes;                /* choices and warnings on stderr, too */
+    double checkpoint_minutes; /* 0: only at the end */
+    double max_hours;          /* <= 0: no limit */
+    double peer_timeout_s;     /* 0: default */
     void (*observe)(void *arg, const md_observation *what);
     void *observe_arg;
-    int observe_every;                  /* steps; 0: never */
-    int64_t timing_from_step;           /* timings leave out the steps before; negative: counted
-                                           from the last step */
+    int observe_every;        /* steps; 0: never */
+    int64_t timing_from_step; /* timings leave out the steps before; negative: counted
+                                 from the last step */
 } md_run_options;
 
 void md_run_options_default(md_run_options *options);
 
 typedef struct md_run_result {
-    int64_t n_steps;                    /* taken by this call */
+    int64_t n_steps; /* taken by this call */
     int64_t n_atoms;
     int n_domains, grid[3];
-    bool interrupted;                   /* by a signal or -maxh; the checkpoint holds the rest */
+    bool interrupted; /* by a signal or -maxh; the checkpoint holds the rest */
     double seconds, ms_per_step, ns_per_day;
     int64_t n_timed_steps;
-    md_timing timing;                   /* mean over ranks, seconds a phase */
-    double slowest_rank_force;          /* seconds in forces of the slowest rank / mean */
+    md_timing timing;          /* mean over ranks, seconds a phase */
+    double slowest_rank_force; /* seconds in forces of the slowest rank / mean */
     md_energy_report first, last;
     char exchange[128], kernel[32];
     double rlist;

@@ -37,10 +37,10 @@ __attribute__((format(printf, 2, 3))) static void note(md_system *system, const 
 static sundog_status read_inputs(const md_run_options *options, md_system *system)
 {
     BASE_TRY(md_mdp_read(options->mdp, &system->params));
-    md_top_options top_options = { .define = system->params.define,
-                                   .include_dir = options->include_dir,
-                                   .n_include_dirs = options->n_include_dirs,
-                                   .constraints = system->params.constraints };
+    md_top_options top_options = {.define = system->params.define,
+                                  .include_dir = options->include_dir,
+                                  .n_include_dirs = options->n_include_dirs,
+                                  .constraints = system->params.constraints};
     BASE_TRY(md_top_read(options->top, &top_options, &system->topology));
 
     md_gro gro;
@@ -50,7 +50,8 @@ static sundog_status read_inputs(const md_run_options *options, md_system *syste
     sundog_status status = md_gro_match(&gro, options->conf, system->topology, options->top,
                                         &n_mismatch, text, sizeof text);
     if (status == SUNDOG_OK && n_mismatch > 0)
-        note(system, "Warning: %" PRId64 " atom names in %s differ from %s; the topology's are used:\n%s\n",
+        note(system,
+             "Warning: %" PRId64 " atom names in %s differ from %s; the topology's are used:\n%s\n",
              n_mismatch, options->conf, options->top, text);
     if (status == SUNDOG_OK) {
         system->state = gro.state;
@@ -61,8 +62,7 @@ static sundog_status read_inputs(const md_run_options *options, md_system *syste
 
     md_state *state = &system->state;
     status = md_box_check(&state->box);
-    if (status != SUNDOG_OK)
-        return base_fail(status, "%s: %s", options->conf, sundog_last_error());
+    if (status != SUNDOG_OK) return base_fail(status, "%s: %s", options->conf, sundog_last_error());
     if (!state->has_velocities)
         note(system, "Note: %s has no velocities; the run starts from rest.\n", options->conf);
     state->step = system->params.init_step;
@@ -112,9 +112,9 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
     BASE_TRY(md_checkpoint_read(options->cpi, &checkpoint));
     sundog_status status = SUNDOG_OK;
     if (checkpoint.state.n_atoms != system->topology->n_atoms)
-        status = base_fail(SUNDOG_ERR_INPUT, "%s holds %" PRId64 " atoms, the topology %s has %" PRId64,
-                           options->cpi, checkpoint.state.n_atoms, options->top,
-                           system->topology->n_atoms);
+        status = base_fail(SUNDOG_ERR_INPUT,
+                           "%s holds %" PRId64 " atoms, the topology %s has %" PRId64, options->cpi,
+                           checkpoint.state.n_atoms, options->top, system->topology->n_atoms);
     else if (checkpoint.topology_hash != system->topology_hash)
         status = base_fail(SUNDOG_ERR_INPUT,
                            "%s was written with another topology than %s; give the same files, or "
@@ -177,16 +177,16 @@ static sundog_status choose_lists(const md_run_options *options, md_system *syst
         system->rlist = params->rlist;
         system->rprune = 0;
     } else {
-        system->temperature = params->tcoupl == MD_TCOUPL_NO ? start_temperature(system)
-                                                             : params->ref_t;
+        system->temperature =
+            params->tcoupl == MD_TCOUPL_NO ? start_temperature(system) : params->ref_t;
         if (!(system->temperature > 0)) {
             system->temperature = 300;
             note(system, "Note: no thermostat and no velocities; the pair-list buffer is made for "
                          "300 K.\n");
         }
         int lifetime = system->nstlist - 1;
-        BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params,
-                                  system->temperature, lifetime, &system->rlist));
+        BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params, system->temperature,
+                                  lifetime, &system->rlist));
         enum { PRUNE_INTERVAL = 5 };
         if (system->nstlist > 2 * PRUNE_INTERVAL) {
             system->nstprune = PRUNE_INTERVAL;
@@ -240,7 +240,7 @@ static int usable_cores(void)
 
 static sundog_status choose_grid(const md_run_options *options, md_system *system)
 {
-    int n[3] = { options->dd[0], options->dd[1], options->dd[2] };
+    int n[3] = {options->dd[0], options->dd[1], options->dd[2]};
     const md_box *box = &system->state.box;
     if (n[0] == 0) {
         int wanted = options->n_domains > 0 ? options->n_domains : usable_cores();
@@ -250,18 +250,17 @@ static sundog_status choose_grid(const md_run_options *options, md_system *syste
             status = md_grid_choose(--wanted, box, &system->reach, n);
         if (status != SUNDOG_OK) return status;
     }
-    double *sizes[3] = { NULL, NULL, NULL };
+    double *sizes[3] = {NULL, NULL, NULL};
     sundog_status status = SUNDOG_OK;
     for (int k = 0; k < 3 && status == SUNDOG_OK; k++) {
         if (!options->dd_sizes[k]) continue;
         sizes[k] = base_alloc((size_t)n[k] * sizeof(double));
         status = parse_sizes(options->dd_sizes[k], k, n[k], sizes[k]);
     }
-    const double *const relative[3] = { sizes[0], sizes[1], sizes[2] };
+    const double *const relative[3] = {sizes[0], sizes[1], sizes[2]};
     if (status == SUNDOG_OK) status = md_grid_create(n, relative, &system->grid);
     if (status == SUNDOG_OK) status = md_grid_check(&system->grid, box, &system->reach);
-    if (status == SUNDOG_OK)
-        md_grid_pulses(&system->grid, box, &system->reach, system->n_pulses);
+    if (status == SUNDOG_OK) md_grid_pulses(&system->grid, box, &system->reach, system->n_pulses);
     for (int k = 0; k < 3; k++) base_free(sizes[k]);
     return status;
 }
@@ -274,8 +273,10 @@ static sundog_status choose_route(const md_run_options *options, md_system *syst
         system->route = one_hop ? SUNDOG_ROUTE_DIRECT : SUNDOG_ROUTE_STAGED;
         return SUNDOG_OK;
     }
-    if (strcmp(options->route, "staged") == 0) system->route = SUNDOG_ROUTE_STAGED;
-    else if (strcmp(options->route, "direct") == 0) system->route = SUNDOG_ROUTE_DIRECT;
+    if (strcmp(options->route, "staged") == 0)
+        system->route = SUNDOG_ROUTE_STAGED;
+    else if (strcmp(options->route, "direct") == 0)
+        system->route = SUNDOG_ROUTE_DIRECT;
     else
         return base_fail(SUNDOG_ERR_ARGUMENT, "-route %s: known routes are staged and direct",
                          options->route);
@@ -295,8 +296,9 @@ static sundog_status setup(const md_run_options *options, md_system *system)
 
     system->last_step = params->nsteps < 0 ? INT64_MAX : params->init_step + params->nsteps;
     if (system->continued && system->state.step >= system->last_step)
-        note(system, "Note: the checkpoint is at step %" PRId64 ", the run ends at step %" PRId64
-                     ": nothing is left to do but the last step.\n",
+        note(system,
+             "Note: the checkpoint is at step %" PRId64 ", the run ends at step %" PRId64
+             ": nothing is left to do but the last step.\n",
              system->state.step, system->last_step);
     if (system->last_step < system->state.step) system->last_step = system->state.step;
     system->n_dof = degrees_of_freedom(system->topology, params->comm_mode);
@@ -306,9 +308,10 @@ static sundog_status setup(const md_run_options *options, md_system *system)
 
     double group_radius = 0;
     for (int b = 0; b < system->topology->n_molblocks; b++)
-        group_radius = fmax(
-            group_radius, system->topology->moltype[system->topology->molblock[b].moltype].group_radius);
-    system->reach = (md_reach){ options->scheme, system->rlist, group_radius };
+        group_radius =
+            fmax(group_radius,
+                 system->topology->moltype[system->topology->molblock[b].moltype].group_radius);
+    system->reach = (md_reach){options->scheme, system->rlist, group_radius};
     BASE_TRY(choose_grid(options, system));
     return choose_route(options, system);
 }

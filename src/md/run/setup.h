@@ -11,14 +11,14 @@
 typedef struct md_system {
     md_params params;
     md_topology *topology;
-    md_state state;                     /* at the start of this run */
-    bool continued;                     /* from a checkpoint: nothing is constrained at the start */
+    md_state state; /* at the start of this run */
+    bool continued; /* from a checkpoint: nothing is constrained at the start */
     int64_t output_offset[MD_N_OUTPUTS]; /* of the checkpoint; -1: create */
-    int64_t last_step;                  /* INT64_MAX: no end */
+    int64_t last_step;                   /* INT64_MAX: no end */
     double n_dof;
-    double temperature;                 /* that the Verlet buffer was made for, K */
-    int nstlist, nstprune;              /* nstprune 0: no pruning */
-    double rlist, rprune;               /* nm */
+    double temperature;    /* that the Verlet buffer was made for, K */
+    int nstlist, nstprune; /* nstprune 0: no pruning */
+    double rlist, rprune;  /* nm */
     md_grid grid;
     int n_pulses[3];
     md_reach reach;
@@ -26,7 +26,7 @@ typedef struct md_system {
     sundog_route route;
     bool has_constraints;
     uint64_t topology_hash, params_hash;
-    char notes[8192];                   /* warnings and choices, a line each, for log and stderr */
+    char notes[8192]; /* warnings and choices, a line each, for log and stderr */
 } md_system;
 
 sundog_status md_setup(const md_run_options *options, md_system *system);

@@ -29,11 +29,11 @@ typedef struct worker {
     double (*x_old)[3];
     size_t x_old_capacity;
     double thermostat_work;
-    md_state whole;                     /* rank 0: the whole system, for output */
+    md_state whole; /* rank 0: the whole system, for output */
     float (*whole_f)[3];
     md_progress progress;
     int64_t start_ns, timed_start_ns, timed_from, last_checkpoint_ns, list_step;
-    bool stop;                          /* end at this step although more were asked for */
+    bool stop; /* end at this step although more were asked for */
     md_energy_report report;
     bool reported_first;
 } worker;
@@ -49,24 +49,24 @@ static sundog_status create(worker *w)
 {
     const md_run_options *options = w->shared->options;
     const md_system *system = w->system;
-    md_domain_options domain_options = { .grid = system->grid,
-                                         .reach = system->reach,
-                                         .rung = system->rung,
-                                         .route = system->route,
-                                         .deterministic = options->reproducible };
+    md_domain_options domain_options = {.grid = system->grid,
+                                        .reach = system->reach,
+                                        .rung = system->rung,
+                                        .route = system->route,
+                                        .deterministic = options->reproducible};
     BASE_TRY(md_domain_create(w->team, system->topology, &system->state.box, &domain_options,
                               &w->domain));
-    md_pairs_options pairs_options = { .j_cluster = w->shared->j_cluster,
-                                       .rlist = system->rlist,
-                                       .rprune = system->nstprune > 0 ? system->rprune : 0 };
+    md_pairs_options pairs_options = {.j_cluster = w->shared->j_cluster,
+                                      .rlist = system->rlist,
+                                      .rprune = system->nstprune > 0 ? system->rprune : 0};
     md_pairs_create(&pairs_options, &w->field.pairs);
     w->field.nonbonded = w->shared->nonbonded;
     w->field.bonded = w->shared->bonded;
     w->field.domain = w->domain;
     w->field.timing = &w->timing;
-    md_constrain_options constrain_options = { .lincs_order = system->params.lincs_order,
-                                               .lincs_iter = system->params.lincs_iter,
-                                               .lincs_warnangle = system->params.lincs_warnangle };
+    md_constrain_options constrain_options = {.lincs_order = system->params.lincs_order,
+                                              .lincs_iter = system->params.lincs_iter,
+                                              .lincs_warnangle = system->params.lincs_warnangle};
     BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
     BASE_TRY(md_domain_distribute(w->domain, &system->state));
     w->rows = md_domain_rows(w->domain);
@@ -141,11 +141,11 @@ static sundog_status constrain_start(worker *w)
 static sundog_status remove_drift(worker *w)
 {
     md_timing_enter(&w->timing, MD_PHASE_SUMS);
-    double sum[4] = { 0 };
+    double sum[4] = {0};
     md_momentum(w->rows, sum, &sum[3]);
     BASE_TRY(sundog_team_sum_double(w->team, sum, 4));
     if (sum[3] > 0) {
-        double drift[3] = { sum[0] / sum[3], sum[1] / sum[3], sum[2] / sum[3] };
+        double drift[3] = {sum[0] / sum[3], sum[1] / sum[3], sum[2] / sum[3]};
         md_remove_drift(w->rows, drift);
     }
     md_timing_enter(&w->timing, MD_PHASE_REST);
@@ -180,7 +180,7 @@ static sundog_status collect(worker *w, int64_t step, const bool want[3])
 
 static sundog_status write_checkpoint(worker *w, int64_t step)
 {
-    BASE_TRY(collect(w, step, (const bool[3]){ true, true, false }));
+    BASE_TRY(collect(w, step, (const bool[3]){true, true, false}));
     sundog_status status = SUNDOG_OK;
     if (w->root) status = md_outputs_checkpoint(w->shared->outputs, w->system, &w->whole);
     w->last_checkpoint_ns = base_clock_ns();
@@ -192,14 +192,14 @@ static sundog_status write_checkpoint(worker *w, int64_t step)
 static sundog_status decide(worker *w, int64_t step, bool *checkpoint)
 {
     const md_run_options *options = w->shared->options;
-    unsigned char word[2] = { 0, 0 };
+    unsigned char word[2] = {0, 0};
     if (w->root) {
         bool late = options->max_hours > 0 &&
                     base_clock_seconds_since(w->start_ns) > 0.99 * 3600 * options->max_hours;
         word[0] = step < w->system->last_step && (md_stop_requested() || late);
-        word[1] = options->checkpoint_minutes > 0 && step > w->system->state.step &&
-                  base_clock_seconds_since(w->last_checkpoint_ns) >
-                      60 * options->checkpoint_minutes;
+        word[1] =
+            options->checkpoint_minutes > 0 && step > w->system->state.step &&
+            base_clock_seconds_since(w->last_checkpoint_ns) > 60 * options->checkpoint_minutes;
     }
     BASE_TRY(sundog_team_broadcast(w->team, 0, word, sizeof word));
     w->stop = word[0] != 0;
@@ -210,7 +210,7 @@ static sundog_status decide(worker *w, int64_t step, bool *checkpoint)
 static sundog_status write_frame(worker *w, int64_t step, bool last)
 {
     const md_run_options *options = w->shared->options;
-    bool want[3] = { false, false, false };
+    bool want[3] = {false, false, false};
     md_outputs_want(w->shared->outputs, w->params, step, want);
     bool frame = want[0] || want[1] || want[2];
     bool observed = options->observe && (due(options->observe_every, step) || last);
@@ -232,13 +232,13 @@ static void observe(worker *w, int64_t step, bool last, bool has_energy)
 {
     const md_run_options *options = w->shared->options;
     if (!w->root || !options->observe || !(due(options->observe_every, step) || last)) return;
-    md_observation what = { .step = step,
-                            .n_atoms = w->whole.n_atoms,
-                            .box = &w->whole.box,
-                            .x = (const double(*)[3])w->whole.x,
-                            .v = (const double(*)[3])w->whole.v,
-                            .f = (const float(*)[3])w->whole_f,
-                            .energy = has_energy ? &w->report : NULL };
+    md_observation what = {.step = step,
+                           .n_atoms = w->whole.n_atoms,
+                           .box = &w->whole.box,
+                           .x = (const double(*)[3])w->whole.x,
+                           .v = (const double(*)[3])w->whole.v,
+                           .f = (const float(*)[3])w->whole_f,
+                           .energy = has_energy ? &w->report : NULL};
     options->observe(options->observe_arg, &what);
 }
 
@@ -277,9 +277,9 @@ static sundog_status update(worker *w, int64_t step, md_step_sums *sums)
         BASE_TRY(sundog_team_sum_double(w->team, &ekin, 1));
         double reference = 0.5 * w->system->n_dof * MD_BOLTZ * params->ref_t;
         if (ekin > 0) {
-            double fresh = md_vrescale_ekin(ekin, reference, w->system->n_dof,
-                                            params->dt * params->nsttcouple, params->tau_t,
-                                            params->ld_seed, step);
+            double fresh =
+                md_vrescale_ekin(ekin, reference, w->system->n_dof, params->dt * params->nsttcouple,
+                                 params->tau_t, params->ld_seed, step);
             lambda = sqrt(fresh / ekin);
             w->thermostat_work += fresh - ekin;
         }
@@ -356,8 +356,8 @@ static sundog_status finish(worker *w, int64_t step)
     double seconds = base_clock_seconds_since(w->timed_start_ns);
     double phases[MD_N_PHASES + 1];
     memcpy(phases, w->timing.seconds, sizeof w->timing.seconds);
-    double force = phases[MD_PHASE_FORCE_LOCAL] + phases[MD_PHASE_FORCE_BORDER] +
-                   phases[MD_PHASE_BONDED];
+    double force =
+        phases[MD_PHASE_FORCE_LOCAL] + phases[MD_PHASE_FORCE_BORDER] + phases[MD_PHASE_BONDED];
     double slowest = force;
     BASE_TRY(sundog_team_sum_double(w->team, phases, MD_N_PHASES));
     BASE_TRY(sundog_team_sum_double(w->team, &force, 1));
@@ -375,7 +375,8 @@ static sundog_status finish(worker *w, int64_t step)
     result->seconds = seconds;
     if (result->n_timed_steps > 0) {
         result->ms_per_step = 1e3 * seconds / (double)result->n_timed_steps;
-        result->ns_per_day = 86400.0 * 1e-3 * w->params->dt * (double)result->n_timed_steps / seconds;
+        result->ns_per_day =
+            86400.0 * 1e-3 * w->params->dt * (double)result->n_timed_steps / seconds;
     }
     return SUNDOG_OK;
 }

@@ -24,8 +24,8 @@ typedef struct md_shared {
     const struct md_nonbonded *nonbonded;
     const struct md_bonded *bonded;
     int j_cluster;
-    md_outputs *outputs;                /* used by rank 0 alone */
-    md_run_result *result;              /* filled by rank 0 */
+    md_outputs *outputs;   /* used by rank 0 alone */
+    md_run_result *result; /* filled by rank 0 */
 } md_shared;
 
 /* Run all steps as rank `team`. Collective. */

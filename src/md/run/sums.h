@@ -6,8 +6,8 @@
 /* All doubles, so that one reduction adds them. */
 typedef struct md_step_sums {
     md_energy terms;
-    double kinetic_old[3][3], kinetic_new[3][3];    /* half a step before and after */
-    double deviation_square, n_constraints;         /* of constrained distances */
+    double kinetic_old[3][3], kinetic_new[3][3]; /* half a step before and after */
+    double deviation_square, n_constraints;      /* of constrained distances */
 } md_step_sums;
 
 sundog_status md_sums_reduce(sundog_team *team, md_step_sums *sums);

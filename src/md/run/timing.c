@@ -7,9 +7,19 @@
 const char *md_phase_name(md_phase phase)
 {
     static const char *const name[MD_N_PHASES] = {
-        "Repartition", "Pair list", "Pair list pruning", "Forward exchange (x)",
-        "Pair forces, local", "Pair forces, border", "Bonded forces", "Reverse exchange (f)",
-        "Update", "Constraints", "Global sums", "Output", "Rest",
+        "Repartition",
+        "Pair list",
+        "Pair list pruning",
+        "Forward exchange (x)",
+        "Pair forces, local",
+        "Pair forces, border",
+        "Bonded forces",
+        "Reverse exchange (f)",
+        "Update",
+        "Constraints",
+        "Global sums",
+        "Output",
+        "Rest",
     };
     return name[phase];
 }

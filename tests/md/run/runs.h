@@ -25,7 +25,7 @@ typedef struct run_frame {
 
 enum { RUN_MAX_FRAMES = 16 };
 typedef struct run_frames {
-    int64_t want[RUN_MAX_FRAMES];       /* steps to keep; ends with -1 */
+    int64_t want[RUN_MAX_FRAMES]; /* steps to keep; ends with -1 */
     int n;
     run_frame frame[RUN_MAX_FRAMES];
 } run_frames;
@@ -66,7 +66,7 @@ static inline void run_frames_free(run_frames *frames)
 typedef struct run_way {
     int grid[3];
     md_scheme scheme;
-    const char *rung, *route;           /* NULL: default */
+    const char *rung, *route; /* NULL: default */
     const char *sizes[3];
 } run_way;
 

@@ -4,7 +4,7 @@
 #include "runs.h"
 
 enum { N_TERMS = 4, MAX_POINTS = 20000 };
-static const char *const term_name[N_TERMS] = { "Potential", "Temperature", "Pressure", "LJ (SR)" };
+static const char *const term_name[N_TERMS] = {"Potential", "Temperature", "Pressure", "LJ (SR)"};
 
 typedef struct series {
     int n;
@@ -40,10 +40,10 @@ static void block_average(const double *value, int n, double *mean, double *erro
 static const struct {
     const char *system, *name;
 } cases[] = {
-    { "grappa-like/0001.5", "rf" },
-    { "water/spce_3k", "rf" },
-    { "lj/argon_4k", "lj" },
-    { "grappa-like/0003", "rf" },
+    {"grappa-like/0001.5", "rf"},
+    {"water/spce_3k", "rf"},
+    {"lj/argon_4k", "lj"},
+    {"grappa-like/0003", "rf"},
 };
 
 int main(int argc, char **argv)
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         const char *system = cases[c].system;
         if (argc > 1 && !strstr(system, argv[1])) continue;
         s.n = 0;
-        run_way way = { .scheme = MD_SCHEME_RETURN };
+        run_way way = {.scheme = MD_SCHEME_RETURN};
         md_run_options options = run_options(
             system, reference_path("reference/%s/nvt_%s.mdp", system, cases[c].name), &way);
         options.nsteps_given = true;

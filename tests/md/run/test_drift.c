@@ -24,14 +24,14 @@ static void add_point(void *arg, const md_observation *what)
 
 static const struct {
     const char *system, *name;
-    int64_t n_steps;                    /* 0: as the mdp says */
+    int64_t n_steps; /* 0: as the mdp says */
 } cases[] = {
-    { "grappa-like/0001.5", "rf", 0 },     { "grappa-like/0003", "rf", 0 },
-    { "water/spce_3k", "rf", 0 },          { "lj/argon_4k", "lj", 0 },
-    { "ethanol/box_256", "rf", 0 },        { "ions/nacl_3k", "rf", 0 },
-    { "peptide/ala_dipeptide", "rf", 0 },  { "peptide/wkdpys_amber", "rf", 0 },
-    { "peptide/fre_opls", "rf", 0 },       { "water/tip3p_dodec", "rf", 0 },
-    { "ethanol/single", "rf", 0 },         { "grappa-like/0045", "rf", 2000 },
+    {"grappa-like/0001.5", "rf", 0},    {"grappa-like/0003", "rf", 0},
+    {"water/spce_3k", "rf", 0},         {"lj/argon_4k", "lj", 0},
+    {"ethanol/box_256", "rf", 0},       {"ions/nacl_3k", "rf", 0},
+    {"peptide/ala_dipeptide", "rf", 0}, {"peptide/wkdpys_amber", "rf", 0},
+    {"peptide/fre_opls", "rf", 0},      {"water/tip3p_dodec", "rf", 0},
+    {"ethanol/single", "rf", 0},        {"grappa-like/0045", "rf", 2000},
 };
 
 int main(int argc, char **argv)
@@ -46,8 +46,8 @@ int main(int argc, char **argv)
         snprintf(key, sizeof key, "%s_mixed/drift_kJ_per_mol_per_ps_per_atom", cases[c].name);
         CHECK(reference_number(json, key, &wanted));
 
-        run_way way = { .scheme = MD_SCHEME_RETURN };
-        drift_fit fit = { 0 };
+        run_way way = {.scheme = MD_SCHEME_RETURN};
+        drift_fit fit = {0};
         md_run_options options = run_options(
             system, reference_path("reference/%s/nve_%s.mdp", system, cases[c].name), &way);
         options.n_domains = argc > 2 ? atoi(argv[2]) : 2;
@@ -61,9 +61,10 @@ int main(int argc, char **argv)
         double slope = (fit.n * fit.sum_te - fit.sum_t * fit.sum_e) /
                        (fit.n * fit.sum_tt - fit.sum_t * fit.sum_t) / (double)result.n_atoms;
         bool good = fabs(slope) <= 1.5 * fabs(wanted);
-        printf("%-24s drift %9.2e, GROMACS mixed precision %9.2e kJ/mol/ps per atom; rlist %.3f nm, "
-               "%.3f ms/step%s\n",
-               system, slope, wanted, result.rlist, result.ms_per_step, good ? "" : "  FAILED");
+        printf(
+            "%-24s drift %9.2e, GROMACS mixed precision %9.2e kJ/mol/ps per atom; rlist %.3f nm, "
+            "%.3f ms/step%s\n",
+            system, slope, wanted, result.rlist, result.ms_per_step, good ? "" : "  FAILED");
         fflush(stdout);
         if (!good) n_failed++;
     }

@@ -1,21 +1,19 @@
-/* Every rung, both routes, both schemes: the same forces and energies, on 3D grids and on grids with
- * two pulses in each axis in turn; triclinic, ions and peptide too. Forward is exact, so in scheme
- * shell all rungs and routes give the same bits; in scheme return each route has one order of sums,
- * so all rungs of a route give the same bits. */
+/* Every rung, both routes, both schemes: the same forces and energies, on 3D grids and on grids
+ * with two pulses in each axis in turn; triclinic, ions and peptide too. Forward is exact, so in
+ * scheme shell all rungs and routes give the same bits; in scheme return each route has one order
+ * of sums, so all rungs of a route give the same bits. */
 #include "runs.h"
 
 static const struct {
     const char *system, *name;
     int grid[3];
 } cases[] = {
-    { "grappa-like/0001.5", "sp_rf", { 2, 2, 2 } },     /* two pulses in every axis */
-    { "grappa-like/0003", "sp_rf", { 4, 2, 1 } },       /* two pulses in x */
-    { "grappa-like/0003", "sp_rf", { 1, 4, 2 } },       /* two pulses in y */
-    { "grappa-like/0003", "sp_rf", { 2, 1, 4 } },       /* two pulses in z */
-    { "grappa-like/0003", "sp_rf", { 5, 1, 1 } },
-    { "water/tip3p_dodec", "sp_rf", { 2, 2, 2 } },
-    { "water/tip3p_dodec", "sp_rf", { 3, 1, 3 } },
-    { "peptide/wkdpys_amber", "sp_rf", { 2, 2, 2 } },
+    {"grappa-like/0001.5", "sp_rf", {2, 2, 2}}, /* two pulses in every axis */
+    {"grappa-like/0003", "sp_rf", {4, 2, 1}},   /* two pulses in x */
+    {"grappa-like/0003", "sp_rf", {1, 4, 2}},   /* two pulses in y */
+    {"grappa-like/0003", "sp_rf", {2, 1, 4}},   /* two pulses in z */
+    {"grappa-like/0003", "sp_rf", {5, 1, 1}},   {"water/tip3p_dodec", "sp_rf", {2, 2, 2}},
+    {"water/tip3p_dodec", "sp_rf", {3, 1, 3}},  {"peptide/wkdpys_amber", "sp_rf", {2, 2, 2}},
 };
 
 static void run_one(const char *system, const char *name, const run_way *way, run_frames *frames)
@@ -34,7 +32,8 @@ static void run_one(const char *system, const char *name, const run_way *way, ru
     CHECK_OK(md_run(&options, &result));
     CHECK(frames->n == 1);
     if (way->rung) {
-        if (!strstr(result.exchange, way->rung) || (way->route && !strstr(result.exchange, way->route))) {
+        if (!strstr(result.exchange, way->rung) ||
+            (way->route && !strstr(result.exchange, way->route))) {
             fprintf(stderr, "asked for %s, served by %s\n", run_way_text(way), result.exchange);
             exit(1);
         }
@@ -59,7 +58,7 @@ static bool same_bits(const run_frame *a, const run_frame *b)
 
 int main(void)
 {
-    static const char *const routes[2] = { "staged", "direct" };
+    static const char *const routes[2] = {"staged", "direct"};
     int n_rungs, n_runs = 0;
     const char *const *rungs = sundog_exchange_rungs(&n_rungs);
     CHECK(n_rungs == 4);
@@ -67,7 +66,8 @@ int main(void)
         for (int scheme = 0; scheme < 2; scheme++) {
             run_frames first[2];
             for (int route = 0; route < 2; route++) {
-                run_way way = { .scheme = (md_scheme)scheme, .rung = "reference", .route = routes[route] };
+                run_way way = {
+                    .scheme = (md_scheme)scheme, .rung = "reference", .route = routes[route]};
                 memcpy(way.grid, cases[c].grid, sizeof way.grid);
                 run_one(cases[c].system, cases[c].name, &way, &first[route]);
                 for (int r = 0; r < n_rungs; r++) {

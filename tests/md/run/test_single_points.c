@@ -6,55 +6,58 @@
 typedef struct single_point {
     const char *system, *name;
     double force_limit;
-    bool big;                           /* fewer grids, to save time */
+    bool big; /* fewer grids, to save time */
 } single_point;
 
 static const single_point cases[] = {
-    { "grappa-like/0001.5", "sp_rf", 1e-5, false },
-    { "grappa-like/0001.5", "sp_rf_none", 1e-5, false },
-    { "grappa-like/0003", "sp_rf", 1e-5, false },
-    { "grappa-like/0006", "sp_rf", 1e-5, false },
-    { "grappa-like/0012", "sp_rf", 1e-5, true },
-    { "grappa-like/0024", "sp_rf", 1e-5, true },
-    { "grappa-like/0045", "sp_rf", 1e-5, true },
-    { "water/spce_3k", "sp_rf", 1e-5, false },
-    { "water/spce_3k", "sp_rf78", 1e-5, false },
-    { "water/spce_24k", "sp_rf", 1e-5, true },
-    { "water/tip3p_dodec", "sp_rf", 1e-5, false },
-    { "lj/argon_4k", "sp_lj", 1e-5, false },
-    { "lj/argon_4k", "sp_lj_none", 1e-5, false },
-    { "ethanol/single", "sp_rf", 1e-5, false },
-    { "ethanol/single", "sp_rf_nocons", 2e-5, false },
-    { "ethanol/box_256", "sp_rf", 1e-5, false },
-    { "ions/nacl_3k", "sp_rf", 1e-5, false },
-    { "ions/nacl_3k", "sp_rf78", 1e-5, false },
-    { "peptide/ala_dipeptide", "sp_rf", 1e-5, false },
-    { "peptide/wkdpys_amber", "sp_rf", 1e-5, false },
-    { "peptide/wkdpys_amber", "sp_rf78", 1e-5, false },
-    { "peptide/fre_opls", "sp_rf", 1e-5, false },
-    { "terms/many_terms", "sp_rf", 2e-5, false },
-    { "terms/many_terms", "sp_rf_nocons", 2e-5, false },
-    { "terms/urey_bradley", "sp_rf", 2e-5, false },
-    { "terms/urey_bradley", "sp_rf_nocons", 2e-5, false },
+    {"grappa-like/0001.5", "sp_rf", 1e-5, false},
+    {"grappa-like/0001.5", "sp_rf_none", 1e-5, false},
+    {"grappa-like/0003", "sp_rf", 1e-5, false},
+    {"grappa-like/0006", "sp_rf", 1e-5, false},
+    {"grappa-like/0012", "sp_rf", 1e-5, true},
+    {"grappa-like/0024", "sp_rf", 1e-5, true},
+    {"grappa-like/0045", "sp_rf", 1e-5, true},
+    {"water/spce_3k", "sp_rf", 1e-5, false},
+    {"water/spce_3k", "sp_rf78", 1e-5, false},
+    {"water/spce_24k", "sp_rf", 1e-5, true},
+    {"water/tip3p_dodec", "sp_rf", 1e-5, false},
+    {"lj/argon_4k", "sp_lj", 1e-5, false},
+    {"lj/argon_4k", "sp_lj_none", 1e-5, false},
+    {"ethanol/single", "sp_rf", 1e-5, false},
+    {"ethanol/single", "sp_rf_nocons", 2e-5, false},
+    {"ethanol/box_256", "sp_rf", 1e-5, false},
+    {"ions/nacl_3k", "sp_rf", 1e-5, false},
+    {"ions/nacl_3k", "sp_rf78", 1e-5, false},
+    {"peptide/ala_dipeptide", "sp_rf", 1e-5, false},
+    {"peptide/wkdpys_amber", "sp_rf", 1e-5, false},
+    {"peptide/wkdpys_amber", "sp_rf78", 1e-5, false},
+    {"peptide/fre_opls", "sp_rf", 1e-5, false},
+    {"terms/many_terms", "sp_rf", 2e-5, false},
+    {"terms/many_terms", "sp_rf_nocons", 2e-5, false},
+    {"terms/urey_bradley", "sp_rf", 2e-5, false},
+    {"terms/urey_bradley", "sp_rf_nocons", 2e-5, false},
 };
 
 static const run_way ways[] = {
-    { { 1, 1, 1 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
-    { { 1, 1, 1 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
-    { { 2, 2, 2 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
-    { { 2, 2, 2 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
+    {{1, 1, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+    {{1, 1, 1}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
+    {{2, 2, 2}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+    {{2, 2, 2}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
     /* the rest not for big systems */
-    { { 2, 1, 1 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
-    { { 1, 3, 1 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
-    { { 1, 1, 4 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
-    { { 3, 2, 1 }, MD_SCHEME_RETURN, NULL, NULL, { "2 3 2", "1 1.5", NULL } },
-    { { 2, 3, 2 }, MD_SCHEME_RETURN, NULL, NULL, { NULL, NULL, NULL } },
-    { { 4, 1, 1 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
-    { { 1, 2, 3 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, "2 3 2" } },
-    { { 2, 2, 3 }, MD_SCHEME_SHELL, NULL, NULL, { NULL, NULL, NULL } },
+    {{2, 1, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+    {{1, 3, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+    {{1, 1, 4}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+    {{3, 2, 1}, MD_SCHEME_RETURN, NULL, NULL, {"2 3 2", "1 1.5", NULL}},
+    {{2, 3, 2}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+    {{4, 1, 1}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
+    {{1, 2, 3}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, "2 3 2"}},
+    {{2, 2, 3}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
 };
-enum { N_CASES = (int)(sizeof cases / sizeof cases[0]), N_WAYS = (int)(sizeof ways / sizeof ways[0]),
-       N_BIG_WAYS = 4 };
+enum {
+    N_CASES = (int)(sizeof cases / sizeof cases[0]),
+    N_WAYS = (int)(sizeof ways / sizeof ways[0]),
+    N_BIG_WAYS = 4
+};
 
 static const char *forces_path(const single_point *point)
 {
@@ -68,12 +71,11 @@ static const char *forces_path(const single_point *point)
  * pair force at the cut-off and by opposite vectors. They are left out then. */
 static reference_deviation compare_forces(const double *forces, size_t n_atoms, float (*f)[3])
 {
-    reference_deviation all =
-        reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])f);
-    enum { LARGEST_PAIR_FORCE_AT_CUTOFF = 4 };      /* Na Cl at 0.9 nm, epsilon-rf 78: kJ/mol/nm */
+    reference_deviation all = reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])f);
+    enum { LARGEST_PAIR_FORCE_AT_CUTOFF = 4 }; /* Na Cl at 0.9 nm, epsilon-rf 78: kJ/mol/nm */
     if (n_atoms < 3 || all.largest > LARGEST_PAIR_FORCE_AT_CUTOFF) return all;
     float kept[2][3];
-    size_t worst[2] = { all.worst, 0 };
+    size_t worst[2] = {all.worst, 0};
     for (int i = 0; i < 2; i++) {
         memcpy(kept[i], f[worst[i]], sizeof kept[i]);
         for (int k = 0; k < 3; k++) f[worst[i]][k] = (float)forces[3 * worst[i] + (size_t)k];
@@ -90,15 +92,15 @@ static reference_deviation compare_forces(const double *forces, size_t n_atoms, 
     reference_deviation rest = reference_compare_float(forces, 3, 0, n_atoms, (const float(*)[3])f);
     bool is_pair = sqrt(sum2) < 0.1 * sqrt(size2);
     if (is_pair && all.relative > rest.relative * 2)
-        printf("  atoms %zu and %zu: one pair at the cut-off (%.2g kJ/mol/nm)\n", worst[0], worst[1],
-               all.largest);
+        printf("  atoms %zu and %zu: one pair at the cut-off (%.2g kJ/mol/nm)\n", worst[0],
+               worst[1], all.largest);
     return is_pair ? rest : all;
 }
 
 static bool check_way(const single_point *point, const run_way *way, const double *forces,
                       size_t n_atoms)
 {
-    run_frames frames = { .want = { 0, -1 } };
+    run_frames frames = {.want = {0, -1}};
     md_run_options options = run_options(
         point->system, reference_path("reference/%s/%s.mdp", point->system, point->name), way);
     options.observe = run_keep;
@@ -117,7 +119,8 @@ static bool check_way(const single_point *point, const run_way *way, const doubl
                 d.relative, point->force_limit, d.worst, d.largest);
         good = false;
     }
-    if (!good) fprintf(stderr, "FAILED %s %s %s\n", point->system, point->name, run_way_text(way));
+    if (!good)
+        fprintf(stderr, "FAILED %s %s %s\n", point->system, point->name, run_way_text(way));
     else if (way == &ways[0] || way == &ways[3])
         printf("%-24s %-14s %s: potential %.9g, forces off by %.2g relative RMS\n", point->system,
                point->name, run_way_text(way), frames.frame[0].energy.potential, d.relative);

@@ -4,7 +4,7 @@
  * that interactions are complete is checked by the repartition itself, and the number of rows of
  * exclusions within rlist is counted here.
  */
-#include "world.h"
+#include "md/domain/world.h"
 
 #include "md/in/gro.h"
 #include "md/in/top.h"

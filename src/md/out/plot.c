@@ -195,7 +195,8 @@ static sundog_status spawn_gnuplot(int image_fd, child *out)
     posix_spawn_file_actions_adddup2(&actions, image_fd, 1);
     posix_spawn_file_actions_adddup2(&actions, errors[1], 2);
     char name[] = "gnuplot";
-    char *arguments[] = {name, NULL};
+    char option[] = "-d"; /* default settings: no start-up file of the user's */
+    char *arguments[] = {name, option, NULL};
     int error = posix_spawnp(&out->pid, name, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(script[1]);

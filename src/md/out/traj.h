@@ -17,11 +17,14 @@ sundog_status md_trr_write(md_trr *trr, int64_t step, double time, const md_box 
                            int64_t n_atoms, const double (*x)[3], const double (*v)[3],
                            const float (*f)[3]);
 int64_t md_trr_offset(const md_trr *trr); /* bytes so far */
+/* Wait until the frames are on the disk itself: before a checkpoint that records the offset. */
+sundog_status md_trr_sync(md_trr *trr);
 sundog_status md_trr_close(md_trr **trr); /* accepts NULL; reports a failed last write */
 
 sundog_status md_xtc_open(const char *path, int64_t append_at, double precision, md_xtc **out);
 sundog_status md_xtc_write(md_xtc *xtc, int64_t step, double time, const md_box *box,
                            int64_t n_atoms, const double (*x)[3]);
 int64_t md_xtc_offset(const md_xtc *xtc);
+sundog_status md_xtc_sync(md_xtc *xtc);
 sundog_status md_xtc_close(md_xtc **xtc);
 #endif

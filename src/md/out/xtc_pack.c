@@ -38,6 +38,7 @@ enum {
     GROUP_BYTES = 96, /* more than any group takes: 12 + 1 + 8 * 60 / 8 */
     LOOK_AHEAD = 4,   /* groups that the choice of a range looks at */
     LOOK_START = 300, /* the same for the first range */
+    CLIMB_GAIN = 6,   /* bits that a small atom must save to be worth climbing for */
 };
 /* Bits per atom that a change of range must save: its own five, spread over the atoms looked at. */
 static const double MIN_GAIN = 0.4;
@@ -196,6 +197,18 @@ static int choose_first_range(const md_xtc_pack *pack, int64_t n_atoms, int plac
     return best;
 }
 
+/* Is there a pair among the next atoms that a larger range would hold, with a gain? Asked where the
+ * present range holds none: comparing it with its neighbours would find nothing to choose, and it
+ * would stay small for the rest of the frame. */
+static bool should_climb(const md_xtc_pack *pack, int64_t i, int64_t n_atoms, int range,
+                         int place_bits)
+{
+    int nearest = NEVER;
+    for (int64_t j = i + 1; j < n_atoms && j <= i + LOOK_AHEAD; j++)
+        if (pack->step_range[j] < nearest) nearest = pack->step_range[j];
+    return nearest > range && nearest + CLIMB_GAIN < place_bits;
+}
+
 /* -1, 0 or +1: how the range should change before the group that atom i leads. */
 static int choose_change(const md_xtc_pack *pack, int64_t i, int64_t n_atoms, int range,
                          int place_bits, int run)
@@ -212,6 +225,8 @@ static int choose_change(const md_xtc_pack *pack, int64_t i, int64_t n_atoms, in
             best = change;
         }
     }
+    bool all_alone = limit + MIN_GAIN >= place_bits + 1.0;
+    if (best == 0 && all_alone && should_climb(pack, i, n_atoms, range, place_bits)) best = 1;
     return best;
 }
 

@@ -24,7 +24,8 @@ static void moves_to(const md_box *box, const double parent[3], const double x[3
 
 static sundog_status no_position(int64_t gid, const double x[3])
 {
-    return base_fail(SUNDOG_ERR_PHYSICS, "atom %lld starts at (%g, %g, %g) nm, which is no position",
+    return base_fail(SUNDOG_ERR_PHYSICS,
+                     "atom %lld starts at (%g, %g, %g) nm, which is no position",
                      (long long)gid + 1, x[0], x[1], x[2]);
 }
 
@@ -139,7 +140,8 @@ sundog_status md_domain_collect(md_domain *domain, const bool want[3], double (*
 {
     size_t n_ranks = (size_t)domain->n_ranks, bytes = record_bytes(want);
     size_t n_send = (size_t)domain->rows.n_owned * bytes;
-    size_t *offset = base_alloc(2 * (n_ranks + 1) * sizeof *offset), *received = offset + n_ranks + 1;
+    size_t *offset = base_alloc(2 * (n_ranks + 1) * sizeof *offset);
+    size_t *received = offset + n_ranks + 1;
     char *send = base_alloc(n_send + 1), *recv = NULL;
     pack_records(&domain->rows, want, send);
     offset[0] = 0;

@@ -14,8 +14,9 @@ static sundog_status check_options(sundog_team *team, const md_topology *topolog
 {
     const int *n = options->grid.n;
     if ((int64_t)n[0] * n[1] * n[2] != sundog_team_size(team))
-        return base_fail(SUNDOG_ERR_ARGUMENT, "a grid of %d x %d x %d needs %lld ranks, there are %d",
-                         n[0], n[1], n[2], (long long)n[0] * n[1] * n[2], sundog_team_size(team));
+        return base_fail(SUNDOG_ERR_ARGUMENT,
+                         "a grid of %d x %d x %d needs %lld ranks, there are %d", n[0], n[1], n[2],
+                         (long long)n[0] * n[1] * n[2], sundog_team_size(team));
     if (topology->n_atoms >= (int64_t)1 << 34)
         return base_fail(SUNDOG_ERR_UNSUPPORTED, "%lld atoms; %lld are the most",
                          (long long)topology->n_atoms, (long long)1 << 34);

@@ -1,10 +1,11 @@
 /* Domain decomposition: who owns which atoms, which ghosts each domain needs, and the exchange.
  *
- * The box is cut by planes into n[0] x n[1] x n[2] cells, one domain (rank) each, rank = (ix ny + iy) nz + iz.
+ * The box is cut by planes into n[0] x n[1] x n[2] cells, one domain (rank) each,
+ * rank = (ix ny + iy) nz + iz.
  * Constraint groups (topology.h) stay whole: a group belongs to the cell that holds its reference
  * atom, so an atom may stand outside its owner's cell by up to the group radius. Ghosts within
- * reach = rlist + group radius of the cell are mirrored; an axis has the smallest number of pulses n
- * with  n * cell >= rlist + 2 * group radius.
+ * reach = rlist + group radius of the cell are mirrored; an axis has the smallest number of pulses
+ * n with  n * cell >= rlist + 2 * group radius.
  */
 #ifndef MD_DOMAIN_H
 #define MD_DOMAIN_H
@@ -28,8 +29,8 @@ sundog_status md_grid_create(const int n[3], const double *const relative[3], md
 void md_grid_destroy(md_grid *grid);
 /* Largest number of pulses that any cell needs along each axis. */
 void md_grid_pulses(const md_grid *grid, const md_box *box, const md_reach *reach, int n_pulses[3]);
-/* Can this grid run? If not, the error names the axis, the cell size, what is needed, and the largest
- * grid that would work. */
+/* Can this grid run? If not, the error names the axis, the cell size, what is needed, and the
+ * largest grid that would work. */
 sundog_status md_grid_check(const md_grid *grid, const md_box *box, const md_reach *reach);
 /* The best n for n_domains: smallest estimated halo (rows x cost + pulses x cost). Fails with the
  * largest number of domains that would work. */
@@ -56,8 +57,9 @@ sundog_status md_domain_distribute(md_domain *domain, const md_state *state);
 
 /* Send groups that left to their new owners, order owned rows (canonically: a function of positions
  * and global numbers alone, so that a restart gives the same order), rebuild ghosts, the exchange
- * and the interactions in rows. All of x, v, f may move. Every interaction must be found exactly once in
- * the team, else SUNDOG_ERR_PHYSICS names a missing one. Collective. */
+ * and the interactions in rows. All of x, v, f may move. Every interaction must be found exactly
+ * once in the team, else SUNDOG_ERR_PHYSICS names a missing one. Collective; an error found here is
+ * the same on every rank. */
 sundog_status md_domain_repartition(md_domain *domain);
 
 md_rows *md_domain_rows(md_domain *domain);         /* valid until destroyed; contents change */
@@ -70,7 +72,8 @@ sundog_status md_domain_reverse_begin(md_domain *domain);
 sundog_status md_domain_reverse_end(md_domain *domain);
 
 /* Owned x, v, f of all domains in global order at rank 0; other ranks pass NULL arrays. Any of the
- * three may be NULL at rank 0 too: want[] says, the same on all ranks, which of x, v, f move. Collective. */
+ * three may be NULL at rank 0 too: want[] says, the same on all ranks, which of x, v, f move.
+ * Collective. */
 sundog_status md_domain_collect(md_domain *domain, const bool want[3], double (*x)[3],
                                 double (*v)[3], float (*f)[3]);
 

@@ -3,8 +3,8 @@
  * Pulses along an axis: a domain needs rows whose group lies up to  need = rlist + 2 group_radius
  * beyond its plane (one radius because its own atoms may stand outside by that much, one because
  * the other group's reference atom may be that much farther away than its atom). The number of
- * pulses is the smallest n such that any n cells in a row are at least `need` thick. An axis that is
- * not cut is one cell whose neighbour is its own periodic image, so the same rule serves it.
+ * pulses is the smallest n such that any n cells in a row are at least `need` thick. An axis that
+ * is not cut is one cell whose neighbour is its own periodic image, so the same rule serves it.
  *
  * The best grid for N domains, by estimate: volume of the halo times the cost of a row, plus the
  * pulses along cut axes times the cost of a pulse.
@@ -104,7 +104,8 @@ void md_grid_pulses(const md_grid *grid, const md_box *box, const md_reach *reac
 /* Largest even number of cells along an axis that at most MD_MAX_PULSES_PER_AXIS pulses serve. */
 static int most_cells(const md_box *box, const md_reach *reach, int axis)
 {
-    double most = MD_MAX_PULSES_PER_AXIS * md_box_thickness(box, axis) / needed(reach) * (1 + 1e-12);
+    double most = MD_MAX_PULSES_PER_AXIS * md_box_thickness(box, axis) / needed(reach);
+    most *= 1 + 1e-12;
     return most > 1e6 ? 1000000 : (int)most;
 }
 

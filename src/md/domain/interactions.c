@@ -1,18 +1,18 @@
 /* Interactions as rows: which domain computes a term, and where its atoms stand there.
  *
- * Every row is tried as the first atom of its terms; the other atoms are their images nearest to it.
- * An image closer than half the box's shortest period is the nearest there is, whatever other images
- * are present; if none is that close, the nearest one is not here and the term is not ours.
+ * Every row is tried as the first atom of its terms; the other atoms are their images nearest to
+ * it. An image closer than half the box's shortest period is the nearest there is, whatever other
+ * images are present; if none is that close, the nearest is not here and the term is not ours.
  *
- *   scheme return  ours if, along every axis, some atom is in this domain's own cell (AND of the zone
- *                  bits is 0). Ghosts come from + only, so that is the lowest cell along every axis
- *                  that the term touches: one domain, one image.
+ *   scheme return  ours if, along every axis, some atom is in this domain's own cell (AND of the
+ *                  zone bits is 0). Ghosts come from + only, so that is the lowest cell along every
+ *                  axis that the term touches: one domain, one image.
  *   scheme shell   ours if any atom is owned; weight = owned atoms / atoms.
  *
  * Groups are owned whole, and rows of a group stand together in a fixed order, so partners within
  * the group of an owned row need no search, and terms within a group are never those of ghosts
- * (whose zones are equal, hence the AND is not 0). Molecules of a single group, water above all, are
- * thus done without any search. Rows of other molecules go into a map by global atom number.
+ * (whose zones are equal, hence the AND is not 0). Molecules of a single group, water above all,
+ * are thus done without any search. Rows of other molecules go into a map by global atom number.
  */
 #include "md/domain/domain_impl.h"
 
@@ -153,10 +153,11 @@ void md_interactions_build(md_domain *domain)
         if (!owned && !site->spans) continue;
         const md_partner *partner = sites->partner + site->partner;
         int *partner_row = domain->partner_row;
+        int64_t gid = rows->gid[row];
         for (int p = 0; p < site->n_partners; p++)
             partner_row[p] = owned && partner[p].same_group
                                  ? row + partner[p].row_delta
-                                 : nearest_image(domain, row, rows->gid[row] + partner[p].gid_delta);
+                                 : nearest_image(domain, row, gid + partner[p].gid_delta);
         add_terms(domain, row, site, partner_row);
         if (site->n_exclusions)
             n_exclusions = add_exclusions(domain, row, site, partner_row, n_exclusions);

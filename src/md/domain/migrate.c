@@ -1,6 +1,7 @@
 /* Migration: every group goes to the owner of the cell that its reference atom is in, wherever that
- * is (a group that flew across three cells arrives like any other), as records of position, velocity
- * and number through one all-to-all. Positions are wrapped here and nowhere else, by whole groups.
+ * is (a group that flew across three cells arrives like any other), as records of position,
+ * velocity and number through one all-to-all. Positions are wrapped here and nowhere else, by whole
+ * groups.
  *
  * Broken runs are found here: positions that are not finite, groups torn apart.
  */
@@ -98,7 +99,8 @@ static sundog_status assign(md_domain *domain, size_t *n_groups, double *radius)
     return SUNDOG_OK;
 }
 
-/* Leavers into `leaving`, sorted by destination (offset [n_ranks + 1], in atoms); stayers into key. */
+/* Leavers into `leaving`, sorted by destination (offset [n_ranks + 1], in atoms); stayers into
+ * key. offset has one entry more, for the cursors. */
 static size_t pack(md_domain *domain, size_t n_groups, size_t *offset)
 {
     const md_rows *rows = &domain->rows;

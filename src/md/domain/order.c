@@ -1,11 +1,11 @@
 /* The canonical order of owned rows: groups along a Morton curve of the whole box by the place of
  * their reference atom, then by global atom number. It depends on positions and numbers alone, not
- * on where the group was before, so that a run that starts from a checkpoint has the same rows in the
- * same order. Bins of about 0.15 nm: neighbours in space are close in memory, and a finer curve would
- * gain nothing.
+ * on where the group was before, so that a run that starts from a checkpoint has the same rows in
+ * the same order. Bins of about 0.15 nm: neighbours in space are close in memory, and a finer curve
+ * would gain nothing.
  *
- * Morton and not Hilbert: its key costs a few shifts. Keys are sorted by radix over the bits that are
- * in use (some 35 for 45,000 atoms), which is linear in the number of groups.
+ * Morton and not Hilbert: its key costs a few shifts. Keys are sorted by radix over the bits that
+ * are in use (some 35 for 45,000 atoms), which is linear in the number of groups.
  */
 #include "md/domain/domain_impl.h"
 

@@ -3,7 +3,8 @@
  * atom number in inner loops, and the table stays small enough for the cache.
  *
  * A site's *partners* are the atoms it meets: as first atom of an interaction, or by an exclusion.
- * Terms and exclusions name partners, so each is searched once per row whatever the number of terms.
+ * Terms and exclusions name partners, so each is searched once per row, whatever the number of
+ * terms.
  */
 #ifndef MD_DOMAIN_SITES_H
 #define MD_DOMAIN_SITES_H

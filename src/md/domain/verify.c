@@ -1,7 +1,7 @@
 /* Is everything there? At each repartition the team adds up its atoms and, kind by kind, the atoms
  * of the interactions that it computes (scheme shell shares a term between its atoms' owners, so
- * atoms are what adds up to a whole number in both schemes). When a sum is wrong, the slow part finds
- * out which interaction is missing or computed twice.
+ * atoms are what adds up to a whole number in both schemes). When a sum is wrong, the slow part
+ * finds out which interaction is missing or computed twice.
  *
  * Failures are agreed on: every rank returns the same error, so that no rank is left waiting.
  */

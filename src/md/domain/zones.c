@@ -6,9 +6,9 @@
  * ghosts of earlier axes, a later one what the pulse before it brought, so that each image of a row
  * has exactly one way to a domain: z hops, then y hops, then x hops.
  *
- * A row goes when it is within reach = rlist + group radius of the region that the receiver's planes
- * bound, counting only the planes that the row's group has crossed (its zone there). Of all points
- * behind those planes the nearest one can be an edge or a corner, so the zones come out rounded. The
+ * A row goes when it is within reach = rlist + group radius of the region that the receiver's
+ * planes bound, counting only the planes that the row's group has crossed (its zone there). Of all
+ * points behind those planes the nearest can be an edge or a corner, so zones come out rounded. The
  * region only grows from hop to hop back to the owner, hence no row is lost on its way.
  *
  * Only planes of crossed axes count. A pair is computed in the lower of its two cells along every

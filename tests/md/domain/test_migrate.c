@@ -1,5 +1,5 @@
-/* Random walks with repartition: nothing is lost or changed, the result does not depend on the grid,
- * the order of rows is canonical; and what is broken is reported on every rank.
+/* Random walks with repartition: nothing is lost or changed, the result does not depend on the
+ * grid, the order of rows is canonical; and what is broken is reported on every rank.
  */
 #include "world.h"
 
@@ -89,7 +89,8 @@ static void run_walk(walk *k, int nx, int ny, int nz, md_scheme scheme, md_state
     for (int r = 0; r < nx * ny * nz; r++) {
         total += k->order[r][0];
         CHECK(k->order[r][0] == k->again[r][0]);
-        CHECK(memcmp(k->order[r], k->again[r], (size_t)(k->order[r][0] + 1) * sizeof(int64_t)) == 0);
+        size_t n_bytes = (size_t)(k->order[r][0] + 1) * sizeof(int64_t);
+        CHECK(memcmp(k->order[r], k->again[r], n_bytes) == 0);
         base_free(k->order[r]);
         base_free(k->again[r]);
     }
@@ -101,7 +102,8 @@ static void run_walk(walk *k, int nx, int ny, int nz, md_scheme scheme, md_state
 
 static void walks(md_box box, double rlist, bool flying)
 {
-    static const int grids[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 3, 1}, {2, 2, 1}, {3, 2, 2}, {1, 1, 8}};
+    static const int grids[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 3, 1},
+                                   {2, 2, 1}, {3, 2, 2}, {1, 1, 8}};
     md_topology *topology = world_topology(150, 30, 20);
     md_state state, first;
     world_state(topology, &box, 11, &state);
@@ -151,7 +153,8 @@ static void break_rank(sundog_team *team, void *context)
     CHECK(md_domain_repartition(domain) == SUNDOG_ERR_PHYSICS);
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)b->victim + 1);
-    if (!strstr(sundog_last_error(), message[b->fault])) fprintf(stderr, "%s\n", sundog_last_error());
+    if (!strstr(sundog_last_error(), message[b->fault]))
+        fprintf(stderr, "%s\n", sundog_last_error());
     CHECK(strstr(sundog_last_error(), message[b->fault]) != NULL);
     if (b->fault != TORN_GROUP) CHECK(strstr(sundog_last_error(), number) != NULL);
     md_domain_destroy(&domain);

@@ -1,8 +1,8 @@
 /* Random systems and teams of threads for the tests of md/domain.
  *
  * Three kinds of molecules: rigid water (one group), a branched chain of seven atoms in four groups
- * with every kind of term across and within groups, an ion. Every term of the chain has parameters of
- * its own, so that (first atom of the molecule, parameter) names a term of the system.
+ * with every kind of term across and within groups, an ion. Every term of the chain has parameters
+ * of its own, so that (first atom of the molecule, parameter) names a term of the system.
  *
  *      chain:     1              bonds 0-3 3-5 5-6        constraints 0-1 0-2 3-4
  *                 |              groups {0 1 2} {3 4} {5} {6}
@@ -57,8 +57,8 @@ static inline int world_param(md_topology *topology, double p0, double p1)
     return topology->n_params++;
 }
 
-static inline void world_term(md_topology *topology, int moltype, md_kind kind, int a, int b, int c, int d,
-                       double p0)
+static inline void world_term(md_topology *topology, int moltype, md_kind kind, int a, int b, int c,
+                              int d, double p0)
 {
     int atoms[4] = {a, b, c, d};
     md_interactions_add(&topology->moltype[moltype].list[kind], kind, atoms,
@@ -119,7 +119,8 @@ static inline void world_chain_terms(md_topology *t)
                                     {0, 3, 4}, {4, 3, 5}, {3, 5, 6}};
     static const int dihedral[5][4] = {
         {0, 3, 5, 6}, {1, 0, 3, 5}, {2, 0, 3, 4}, {6, 5, 3, 4}, {3, 0, 4, 5}};
-    for (int n = 0; n < 3; n++) world_term(t, CHAIN, MD_BOND, bond[n][0], bond[n][1], 0, 0, chain_bond);
+    for (int n = 0; n < 3; n++)
+        world_term(t, CHAIN, MD_BOND, bond[n][0], bond[n][1], 0, 0, chain_bond);
     for (int n = 0; n < 3; n++)
         world_term(t, CHAIN, MD_CONSTRAINT, constraint[n][0], constraint[n][1], 0, 0, chain_h);
     for (int n = 0; n < 7; n++)
@@ -184,7 +185,8 @@ static inline void place_water(double (*x)[3], uint64_t *seed)
 }
 
 /* Random places, random velocities; some atoms moved by whole box vectors, so groups are broken. */
-static inline void world_state(const md_topology *t, const md_box *box, uint64_t seed, md_state *state)
+static inline void world_state(const md_topology *t, const md_box *box, uint64_t seed,
+                               md_state *state)
 {
     md_state_create(t->n_atoms, state);
     state->box = *box;

@@ -74,6 +74,7 @@ static totals count_all(const md_topology *topology, const md_state *state, doub
         md_atom_place place;
         md_topology_find(topology, i, &place);
         const md_moltype *m = &topology->moltype[place.moltype];
+        int first = m->exclusion_start[place.atom], end = m->exclusion_start[place.atom + 1];
         for (int64_t j = i + 1; j < state->n_atoms; j++) {
             double d[3];
             md_box_nearest(&state->box, state->x[i], state->x[j], d);
@@ -83,7 +84,7 @@ static totals count_all(const md_topology *topology, const md_state *state, doub
             sum.checksum += 2 * mix(i, j);
             sum.distance += 2 * sqrt(norm2);
             if (j >= place.first_atom + m->n_atoms) continue;
-            for (int e = m->exclusion_start[place.atom]; e < m->exclusion_start[place.atom + 1]; e++)
+            for (int e = first; e < end; e++)
                 if (place.first_atom + m->exclusion[e] == j) sum.n_excluded += 2;
         }
     }

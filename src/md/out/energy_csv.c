@@ -111,11 +111,6 @@ sundog_status md_energy_csv_write(md_energy_csv *csv, double time, const double 
     return md_file_end_record(csv->file);
 }
 
-sundog_status md_energy_csv_sync(md_energy_csv *csv)
-{
-    return md_file_sync(csv->file);
-}
-
 int64_t md_energy_csv_offset(const md_energy_csv *csv)
 {
     return md_file_offset(csv->file);

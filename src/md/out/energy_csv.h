@@ -10,6 +10,5 @@ sundog_status md_energy_csv_open(const char *path, int64_t append_at, const char
                                  int n, md_energy_csv **out);
 sundog_status md_energy_csv_write(md_energy_csv *csv, double time, const double *values);
 int64_t md_energy_csv_offset(const md_energy_csv *csv);
-sundog_status md_energy_csv_sync(md_energy_csv *csv); /* as in traj.h */
 sundog_status md_energy_csv_close(md_energy_csv **csv);
 #endif

@@ -149,13 +149,6 @@ sundog_status md_file_end_record(md_file *file)
     return SUNDOG_OK;
 }
 
-sundog_status md_file_sync(md_file *file)
-{
-    /* EINVAL, EROFS: a pipe or device, which has nothing to sync */
-    if (fdatasync(file->fd) == 0 || errno == EINVAL || errno == EROFS) return SUNDOG_OK;
-    return base_fail(SUNDOG_ERR_IO, "%s: syncing failed: %s", file->path, strerror(errno));
-}
-
 int64_t md_file_offset(const md_file *file)
 {
     return file->offset;

@@ -22,8 +22,6 @@ sundog_status md_file_write(md_file *file, const void *bytes, size_t n_bytes);
 /* 32-bit words in big endian (XDR) order. */
 sundog_status md_file_write_be32(md_file *file, const uint32_t *words, size_t n_words);
 sundog_status md_file_end_record(md_file *file);
-/* Wait until all whole records are on the disk itself. */
-sundog_status md_file_sync(md_file *file);
 /* Drop what was written since the last md_file_end_record. */
 void md_file_drop_record(md_file *file);
 int64_t md_file_offset(const md_file *file); /* end of the last whole record */

@@ -1,6 +1,7 @@
 /* Trajectory writers: .trr (x, v, f; single precision) and .xtc (compressed x).
  * Frames are appended; all bytes of a frame are with the system when the call returns. A failed
- * write says so at once and leaves the file ending with its last whole frame. */
+ * write says so at once and leaves the file ending with its last whole frame.
+ * Whoever records an offset in a checkpoint syncs the file first (fdatasync). */
 #ifndef MD_TRAJ_H
 #define MD_TRAJ_H
 #include "md/core/box.h"
@@ -17,14 +18,11 @@ sundog_status md_trr_write(md_trr *trr, int64_t step, double time, const md_box 
                            int64_t n_atoms, const double (*x)[3], const double (*v)[3],
                            const float (*f)[3]);
 int64_t md_trr_offset(const md_trr *trr); /* bytes so far */
-/* Wait until the frames are on the disk itself: before a checkpoint that records the offset. */
-sundog_status md_trr_sync(md_trr *trr);
 sundog_status md_trr_close(md_trr **trr); /* accepts NULL; reports a failed last write */
 
 sundog_status md_xtc_open(const char *path, int64_t append_at, double precision, md_xtc **out);
 sundog_status md_xtc_write(md_xtc *xtc, int64_t step, double time, const md_box *box,
                            int64_t n_atoms, const double (*x)[3]);
 int64_t md_xtc_offset(const md_xtc *xtc);
-sundog_status md_xtc_sync(md_xtc *xtc);
 sundog_status md_xtc_close(md_xtc **xtc);
 #endif

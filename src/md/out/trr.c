@@ -111,11 +111,6 @@ sundog_status md_trr_write(md_trr *trr, int64_t step, double time, const md_box 
     return md_file_end_record(trr->file);
 }
 
-sundog_status md_trr_sync(md_trr *trr)
-{
-    return md_file_sync(trr->file);
-}
-
 int64_t md_trr_offset(const md_trr *trr)
 {
     return md_file_offset(trr->file);

@@ -158,11 +158,6 @@ sundog_status md_xtc_write(md_xtc *xtc, int64_t step, double time, const md_box 
     return md_file_end_record(xtc->file);
 }
 
-sundog_status md_xtc_sync(md_xtc *xtc)
-{
-    return md_file_sync(xtc->file);
-}
-
 int64_t md_xtc_offset(const md_xtc *xtc)
 {
     return md_file_offset(xtc->file);

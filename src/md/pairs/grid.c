@@ -44,20 +44,20 @@ static void split_rows(md_pairs *pairs, const md_rows *rows)
     for (int key = 0; key < MD_MAX_GRIDS; key++) {
         if (!count[key] && key) continue;
         grid_of_key[key] = pairs->n_grids;
-        md_grid *grid = &pairs->grid[pairs->n_grids++];
+        md_columns *grid = &pairs->grid[pairs->n_grids++];
         memset(grid, 0, sizeof *grid);
         grid->zone = key & 7;
         grid->first_row = first;
         first += count[key];
     }
     for (int row = 0; row < rows->n_rows; row++) {
-        md_grid *grid = &pairs->grid[grid_of_key[pairs->cell[row]]];
+        md_columns *grid = &pairs->grid[grid_of_key[pairs->cell[row]]];
         pairs->order[grid->first_row + grid->n_rows++] = row;
     }
 }
 
 /* Columns of one grid: axes, counts and widths from the bounding box of its rows. */
-static void lay_columns(const md_pairs *pairs, md_grid *grid)
+static void lay_columns(const md_pairs *pairs, md_columns *grid)
 {
     float lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0}, length[3];
     for (int n = 0; n < grid->n_rows; n++) {
@@ -101,7 +101,7 @@ static int bin_of(float x, float lo, float inverse, int n)
 
 /* Sort the rows of a grid by column, along each column by coordinate. Afterwards cell_start[c *
  * n_bins] is where column c begins in order (relative to first_row). */
-static void sort_grid(md_pairs *pairs, const md_grid *grid)
+static void sort_grid(md_pairs *pairs, const md_columns *grid)
 {
     int n_bins = grid->n_bins, n_columns = grid->n[0] * grid->n[1], n_cells = n_columns * n_bins;
     float inverse = (float)n_bins / grid->column_length;
@@ -229,7 +229,7 @@ static void reserve_rows(md_pairs *pairs, int n_rows)
 }
 
 /* Columns of a sorted grid: first cluster and first row of each. */
-static void number_clusters(md_pairs *pairs, md_grid *grid, size_t *n_columns_total)
+static void number_clusters(md_pairs *pairs, md_columns *grid, size_t *n_columns_total)
 {
     int n_columns = grid->n[0] * grid->n[1];
     grid->first_column = *n_columns_total;
@@ -250,7 +250,7 @@ static void number_clusters(md_pairs *pairs, md_grid *grid, size_t *n_columns_to
     grid->n_clusters = pairs->n_clusters - grid->first_cluster;
 }
 
-static void fill_grid(md_pairs *pairs, const md_rows *rows, const md_grid *grid)
+static void fill_grid(md_pairs *pairs, const md_rows *rows, const md_columns *grid)
 {
     for (int c = 0; c < grid->n[0] * grid->n[1]; c++) {
         int cluster = pairs->column_start[grid->first_column + (size_t)c];

@@ -39,7 +39,7 @@ enum {
 #define MD_MASK_ALL 0xffffffffu
 
 /* Rows of one zone in columns along axis[2], cut by a regular grid in axis[0] and axis[1]. */
-typedef struct md_grid {
+typedef struct md_columns {
     int zone;                   /* zone bits of its rows */
     int first_row, n_rows;      /* in md_pairs.order */
     int first_cluster, n_clusters;
@@ -50,7 +50,7 @@ typedef struct md_grid {
     float column_lo, column_length;     /* along axis[2] */
     int n_bins;                         /* of the sort along a column */
     size_t first_column;        /* into md_pairs.column_start: n[0] n[1] + 1 entries */
-} md_grid;
+} md_columns;
 
 /* One i-cluster of an outer list: masked entries first. */
 typedef struct md_outer {
@@ -100,7 +100,7 @@ typedef struct md_pairs_ops md_pairs_ops;
 struct md_pairs {
     md_pairs_options options;
     int n_grids, n_clusters, n_owned_clusters;
-    md_grid grid[MD_MAX_GRIDS];
+    md_columns grid[MD_MAX_GRIDS];
     const md_pairs_ops *ops;
     int *column_start;          /* first cluster of each column, per grid one more than columns */
     int *column_row;            /* the same for rows, relative to the grid's first */

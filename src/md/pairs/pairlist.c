@@ -49,7 +49,7 @@ static void reserve_neighbours(md_neighbours *nb, int n)
 
 /* Add the columns of one grid that come within r of the box [lo, hi]; those before `first` (this
  * column's own number in a half list, else 0) are left out. */
-static void add_neighbours(md_pairs *pairs, const md_grid *grid, const float lo[3],
+static void add_neighbours(md_pairs *pairs, const md_columns *grid, const float lo[3],
                            const float hi[3], float r, int first)
 {
     md_neighbours *nb = &pairs->neighbours;
@@ -149,7 +149,7 @@ static void emit(md_pairs *pairs, const md_rows *rows, md_list *list, int i, int
 static void search_column(md_pairs *pairs, const md_rows *rows, md_part part, int gi, int column,
                           float r)
 {
-    const md_grid *grid = &pairs->grid[gi];
+    const md_columns *grid = &pairs->grid[gi];
     const bool half = part == MD_PART_LOCAL;
     int first = pairs->column_start[grid->first_column + (size_t)column];
     int end = pairs->column_start[grid->first_column + (size_t)column + 1];

@@ -1,9 +1,10 @@
 /* Team of threads of one process: life, bells, waiting, death. The protocol is told in team.h.
  *
- * Waiting was chosen by measuring (docs/exchange.md): spin for about as long as a sleep and a wake-up
- * cost, hardly at all when ranks outnumber cores, then sleep in the kernel. Rejected: yielding. It
- * saves wake-ups, but a thread that yields goes behind every other program on the machine, while one
- * that is woken runs soon: on a busy machine steps took up to three times as long.
+ * Waiting was chosen by measuring (docs/exchange.md): spin for about as long as a sleep and a
+ * wake-up cost, hardly at all when ranks outnumber cores, then sleep in the kernel. Rejected:
+ * yielding. It saves wake-ups, but a thread that yields goes behind every other program on the
+ * machine, while one that is woken runs soon: on a busy machine steps took up to three times as
+ * long.
  */
 #include "team/team.h"
 

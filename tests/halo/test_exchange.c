@@ -1,9 +1,9 @@
 /* Every rung and route on random plans: unequal sizes, empty pulses and ranks, repeated indices,
  * self edges, the same peer on several edges, several fields of different type and width.
  *
- * Forward must equal the reference bit for bit, on both routes, with shifts; the payload tells owner,
- * row and component; ghosts are poisoned first. Deterministic reverse must equal the reference of its
- * route bit for bit; the others and the other route stay within the rounding bound of a sum.
+ * Forward must equal the reference bit for bit, on both routes, with shifts; the payload tells
+ * owner, row and component; ghosts are poisoned first. Deterministic reverse must equal the
+ * reference of its route bit for bit; adding as sums arrive stays within the rounding bound.
  */
 #include "ranks.h"
 

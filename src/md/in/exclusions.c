@@ -1,6 +1,6 @@
-/* Exclusions: atom j is excluded from pair interactions with i when at most nrexcl bonds lie between
- * them, or when [ exclusions ] names the pair. One breadth-first search an atom, cut off at nrexcl,
- * so the work grows with the number of atoms times the size of such a neighbourhood. */
+/* Exclusions: atom j is excluded from pair interactions with i when at most nrexcl bonds lie
+ * between them, or when [ exclusions ] names the pair. One breadth-first search an atom, cut off at
+ * nrexcl, so the work grows with the number of atoms times the size of such a neighbourhood. */
 #include "base/alloc.h"
 #include "md/in/top_parser.h"
 

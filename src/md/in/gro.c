@@ -247,7 +247,8 @@ sundog_status md_gro_match(const md_gro *gro, const char *gro_path, const md_top
             for (int a = 0; a < moltype->n_atoms; a++, i++) {
                 if (strcmp(gro->atom[i].name, moltype->atom[a].name) == 0) continue;
                 if (++n > N_DESCRIBED || used >= n_text) continue;
-                int written = snprintf(text + used, n_text - used, "%satom %lld: %s in %s, %s in %s",
+                int written = snprintf(text + used, n_text - used,
+                                       "%satom %lld: %s in %s, %s in %s",
                                        n > 1 ? "; " : "", (long long)i + 1, gro->atom[i].name,
                                        gro_path, moltype->atom[a].name, top_path);
                 used += written > 0 ? (size_t)written : 0;

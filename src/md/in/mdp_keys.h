@@ -11,7 +11,7 @@ typedef enum md_mdp_kind {
     MDP_BOOL,                       /* yes, no */
     MDP_FIXED,                      /* one of the words of `choice`, nothing else; stored nowhere */
     MDP_ZERO,                       /* numbers, all zero; stored nowhere */
-    MDP_IGNORED,                    /* no effect with anything that is supported; gmx ignores it too */
+    MDP_IGNORED,                    /* no effect with what is supported; gmx ignores it too */
     MDP_REFUSED                     /* belongs to something that is not supported */
 } md_mdp_kind;
 

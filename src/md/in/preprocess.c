@@ -152,9 +152,10 @@ static bool append(md_preprocessor *p, const char *s, size_t n)
     return true;
 }
 
-/* Append `s` with macros replaced; false when the result is too long. */
-static bool expand(md_preprocessor *p, const char *s)
+/* Append `s` with macros replaced; false when the result is too long or too nested. */
+static bool expand(md_preprocessor *p, const char *s, int depth)
 {
+    if (depth > MAX_DEPTH) return false;
     while (*s) {
         size_t n = 0;
         while (s[n] && !is_word(s[n])) n++;
@@ -165,7 +166,7 @@ static bool expand(md_preprocessor *p, const char *s)
         macro *m = at >= 0 ? &p->macro[at] : NULL;
         if (m && m->value && m->value[0] && !m->expanding) {
             m->expanding = true;
-            bool fits = expand(p, m->value);
+            bool fits = expand(p, m->value, depth + 1);
             m->expanding = false;
             if (!fits) return false;
         } else if (!append(p, s, n)) {
@@ -404,10 +405,11 @@ sundog_status md_preprocessor_next(md_preprocessor *p, char **line, md_place *pl
         }
         if (!is_active(p)) continue;
         p->n_expanded = 0;
-        if (!expand(p, text))
+        if (!expand(p, text, 0))
             return md_preprocessor_fail(p, *place, SUNDOG_ERR_INPUT,
-                                        "the line has more than %d characters after #define values "
-                                        "are put in", MAX_EXPANDED);
+                                        "with #define values put in, the line has more than %d "
+                                        "characters or %d values within values", MAX_EXPANDED,
+                                        MAX_DEPTH);
         *line = md_text_trim(p->expanded);
         if (**line) return SUNDOG_OK;
     }

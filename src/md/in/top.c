@@ -235,8 +235,8 @@ static sundog_status find_moltype(top_parser *parser, const char *name, int *out
         snprintf(known + used, sizeof known - used, "%s%s", m ? ", " : "",
                  topology->moltype[m].name);
     }
-    return top_fail(parser, SUNDOG_ERR_INPUT, "[ molecules ]: no [ moleculetype ] %s; there are: %s",
-                    name, known);
+    return top_fail(parser, SUNDOG_ERR_INPUT,
+                    "[ molecules ]: no [ moleculetype ] %s; there are: %s", name, known);
 }
 
 sundog_status top_parse_molecules(top_parser *parser, char *line)

@@ -192,7 +192,8 @@ static void add_interaction(top_parser *parser, const top_form *form, const int 
 }
 
 /* The types of some atoms by name, for a message. */
-static void describe_types(const top_parser *parser, const int *atoms, int n, char *out, size_t size)
+static void describe_types(const top_parser *parser, const int *atoms, int n, char *out,
+                           size_t size)
 {
     size_t used = 0;
     out[0] = '\0';

@@ -1,9 +1,9 @@
 /* Force-field sections: [ atomtypes ], [ nonbond_params ] and the ...types, and how an interaction
  * without parameters finds them.
  *
- * Look-up goes by bonded type, forward or reversed (for pairs by atom type). Dihedrals: of all lines
- * that fit, with X for any type, the first one with the most types named outright; with function
- * type 9 the lines that follow it for the same types add further terms.
+ * Look-up goes by bonded type, forward or reversed (for pairs by atom type). Dihedrals: of all
+ * lines that fit, with X for any type, the first one with the most types named outright; with
+ * function type 9 the lines that follow it for the same types add further terms.
  */
 #include "base/alloc.h"
 #include "md/in/text.h"

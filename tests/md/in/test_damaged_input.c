@@ -85,7 +85,7 @@ static void torture(const char *source, const char *name, const char *entry,
 
 int main(void)
 {
-    enum { N = 600 };
+    enum { N = 300 };
     torture(reference_path("ethanol/single/conf.gro"), "a.gro", "a.gro", read_gro, 4 * N);
     torture(reference_path("water/tip3p_dodec/conf.gro"), "b.gro", "b.gro", read_gro, N / 6);
     torture(reference_path("grappa-like/rf.mdp"), "a.mdp", "a.mdp", read_mdp, 4 * N);

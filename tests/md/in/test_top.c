@@ -291,7 +291,7 @@ static void test_preprocessor_refusals(void)
         {"a \\", "p.top:1: the file ends behind a backslash"},
         {"#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n"
          "#define D E E E E E E E E\n#define E F F F F F F F F\n#define F G G G G G G G G\n"
-         "#define G H H H H H H H H\n#define H I I I I I I I I\nA\n", "p.top:9: the line has more than"},
+         "#define G H H H H H H H H\n#define H I I I I I I I I\nA\n", "p.top:9: with #define values put in, the line has more than"},
     };
     char seen[1024];
     scratch_write("out.itp", "\n#include \"none.itp\"\n");

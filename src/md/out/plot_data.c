@@ -181,7 +181,7 @@ static void thin(const double *time, const double *value, int64_t n, md_plot_lin
     }
 }
 
-/* Mean over a window of a fiftieth of the rows that slides along, cut off at the ends. */
+/* Mean over a window that slides along: a fiftieth of the rows, 5 at least, cut off at the ends. */
 static void smooth(const double *time, const double *value, int64_t n, double mean,
                    md_plot_line *line)
 {

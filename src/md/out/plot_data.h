@@ -18,8 +18,9 @@ typedef struct md_plot_line {
 } md_plot_line;
 
 typedef struct md_plot_series {
-    md_plot_line line;   /* extremes kept */
-    md_plot_line smooth; /* running mean over a fiftieth of the time; empty when short */
+    md_plot_line line; /* extremes kept */
+    md_plot_line
+        smooth; /* running mean over a fiftieth of the rows, 5 at least; empty when short */
     double min, max, mean, deviation;
 } md_plot_series;
 

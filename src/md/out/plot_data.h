@@ -18,9 +18,8 @@ typedef struct md_plot_line {
 } md_plot_line;
 
 typedef struct md_plot_series {
-    md_plot_line line; /* extremes kept */
-    md_plot_line
-        smooth; /* running mean over a fiftieth of the rows, 5 at least; empty when short */
+    md_plot_line line;   /* extremes kept */
+    md_plot_line smooth; /* running mean of a fiftieth of the rows; empty when there are few */
     double min, max, mean, deviation;
 } md_plot_series;
 

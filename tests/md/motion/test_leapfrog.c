@@ -37,7 +37,8 @@ static void test_constant_force(void)
     start();
     memcpy(x0, x, sizeof x);
     memcpy(v0, v, sizeof v);
-    for (int i = 0; i < n; i++) advance(dt);
+    for (int i = 0; i < n / 2; i++) advance(dt);
+    for (int i = 0; i < n / 2; i++) md_leapfrog_step(&rows, 1.0, dt, x); /* in place */
     for (int r = 0; r < N; r++)
         for (int k = 0; k < 3; k++) {
             const double a = (double)f[r][k] / mass[r];

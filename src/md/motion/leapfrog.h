@@ -3,8 +3,8 @@
 #define MD_LEAPFROG_H
 #include "md/core/rows.h"
 
-/* Writes v in place and x_new [n_owned]; rows->x stays (the constraints need it), unless it is x_new
- * itself, which is allowed. */
+/* Writes v in place and x_new [n_owned]; rows->x stays (the constraints need it), unless it is
+ * x_new itself, which is allowed. */
 void md_leapfrog_step(const md_rows *rows, double lambda, double dt, double (*x_new)[3]);
 /* Kinetic energy tensor of the owned rows, 1/2 sum m v (outer) v, kJ/mol. */
 void md_kinetic_tensor(const md_rows *rows, double ekin[3][3]);

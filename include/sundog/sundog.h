@@ -69,12 +69,13 @@ sundog_status sundog_team_sum_int64(sundog_team *team, int64_t *values, int n);
 sundog_status sundog_team_max_double(sundog_team *team, double *values, int n);
 sundog_status sundog_team_min_double(sundog_team *team, double *values, int n);
 /* recv [n_ranks * n_bytes], block r from rank r. */
-sundog_status sundog_team_allgather(sundog_team *team, const void *send, size_t n_bytes, void *recv);
+sundog_status sundog_team_allgather(sundog_team *team, const void *send, size_t n_bytes,
+                                    void *recv);
 /* Every rank's `bytes` become rank root's. */
 sundog_status sundog_team_broadcast(sundog_team *team, int root, void *bytes, size_t n_bytes);
 /* Personal messages. send is cut at send_offset [n_ranks + 1] (bytes); message r goes to rank r.
- * First call with recv == NULL fills recv_offset [n_ranks + 1]; the second call, with the same
- * send arguments and recv [recv_offset[n_ranks]] bytes, moves the data. Both are collective. */
+ * _sizes fills recv_offset [n_ranks + 1]; the second call, with the same send_offset and room for
+ * recv_offset[n_ranks] bytes, moves the data. Both are collective. */
 sundog_status sundog_team_alltoall_sizes(sundog_team *team, const size_t *send_offset,
                                          size_t *recv_offset);
 sundog_status sundog_team_alltoall(sundog_team *team, const void *send, const size_t *send_offset,
@@ -82,7 +83,10 @@ sundog_status sundog_team_alltoall(sundog_team *team, const void *send, const si
 /* Give up: every rank that is in, or later enters, a collective or an exchange of this team returns
  * SUNDOG_ERR_ABORTED with `reason` as its text. Not collective; the first caller wins. */
 void sundog_team_abort(sundog_team *team, const char *reason);
-/* Longest wait for a peer, in seconds (default 60; <= 0 means for ever). Not collective. */
+/* Longest wait for a peer, in seconds (default 60; <= 0 means for ever), of all ranks. Not
+ * collective. A rank that waits longer kills the team: all ranks return SUNDOG_ERR_PEER_TIMEOUT
+ * with a text that says who waits for whom. A dead team, by time-out or abort, stays dead: every
+ * call returns its error, and no rank touches another's arrays any more, so they may be freed. */
 void sundog_team_set_timeout(sundog_team *team, double seconds);
 
 /* ---- plan ----------------------------------------------------------------------------------- */
@@ -150,16 +154,22 @@ typedef enum sundog_route {
 
 typedef struct sundog_exchange_options {
     size_t struct_size;             /* sizeof(sundog_exchange_options), for later versions */
-    const char *rung;               /* "reference", "pulse", "fused", "direct"; NULL = best */
+    const char *rung;               /* "reference", "pulse", "fused", "direct" (needs route direct);
+                                       NULL = best of the route */
     sundog_route route;
-    bool deterministic;             /* reverse adds in a fixed order (bitwise repeatable) */
+    bool deterministic;             /* reverse adds in a fixed order (bitwise repeatable). Staged:
+                                       pulses last to first, rows in the order of index. Direct:
+                                       peers by rank, their ghosts rising. All rungs alike; the
+                                       two routes differ by rounding. */
     bool lockstep;                  /* caller promises forward, reverse, forward, reverse ...; saves
-                                       the credit. Debug builds check the promise. */
+                                       the credit. Ghosts are then not touched after
+                                       reverse_begin. Debug builds check the order. */
 } sundog_exchange_options;
 
 /* Bind arrays [n_rows] to a committed plan. Forward copies into ghosts of all fields in one
- * message; reverse adds ghosts of all (float) fields into their owners. The arrays stay in place
- * until the exchange is destroyed or bound anew. Collective. */
+ * message; reverse adds ghosts of all (float) fields into their owners. options, the same on all
+ * ranks, NULL: best rung, route staged, deterministic. The arrays stay in place until the exchange
+ * is destroyed or bound anew. Collective. */
 sundog_status sundog_exchange_create(sundog_plan *plan, const sundog_field *fields, int n_fields,
                                      const sundog_exchange_options *options, sundog_exchange **out);
 /* Accepts NULL, leaves NULL. Collective. */
@@ -178,7 +188,7 @@ sundog_status sundog_forward_end(sundog_exchange *exchange);
 sundog_status sundog_reverse_begin(sundog_exchange *exchange);
 sundog_status sundog_reverse_end(sundog_exchange *exchange);
 
-/* What serves this exchange: "threads/fused staged deterministic". Valid as long as the exchange. */
+/* What serves this exchange: "threads/fused staged deterministic". Valid as long as it is. */
 const char *sundog_exchange_describe(const sundog_exchange *exchange);
 /* The rungs that this build and machine can run, best first; *n of them; static storage. */
 const char *const *sundog_exchange_rungs(int *n);

@@ -21,9 +21,11 @@
 
 /* ---- rows by global atom -------------------------------------------------------------------- */
 
+/* Runs of sixteen atoms stay together, so that a molecule is found in few cache lines. */
 static size_t slot_of(const md_row_map *map, int64_t gid)
 {
-    size_t slot = (size_t)((uint64_t)gid * 0x9E3779B97F4A7C15u >> 20) & (map->n_slots - 1);
+    uint64_t run = ((uint64_t)gid >> 4) * 0x9E3779B97F4A7C15u >> 32;
+    size_t slot = (size_t)(run << 4 | ((uint64_t)gid & 15)) & (map->n_slots - 1);
     while (map->slot[slot].row >= 0 && map->slot[slot].gid != gid)
         slot = (slot + 1) & (map->n_slots - 1);
     return slot;
@@ -70,9 +72,12 @@ static void add_row_interaction(md_row_interactions *list, int width, const int 
                                 float weight)
 {
     size_t n = (size_t)list->n, w = (size_t)width;
-    BASE_RESERVE(list->rows, list->capacity_rows, (n + 1) * w);
-    BASE_RESERVE(list->param, list->capacity_param, n + 1);
-    BASE_RESERVE(list->weight, list->capacity_weight, n + 1);
+    if (n == list->capacity_param || n == list->capacity_weight ||
+        (n + 1) * w > list->capacity_rows) {
+        BASE_RESERVE(list->rows, list->capacity_rows, (n + 1) * w);
+        BASE_RESERVE(list->param, list->capacity_param, n + 1);
+        BASE_RESERVE(list->weight, list->capacity_weight, n + 1);
+    }
     for (size_t k = 0; k < w; k++) list->rows[n * w + k] = atoms[k];
     list->param[n] = param;
     list->weight[n] = weight;
@@ -125,7 +130,8 @@ static int add_exclusions(md_domain *domain, int row, const md_site *site, const
     md_rows *rows = &domain->rows;
     const int *exclusion = domain->sites.exclusion + site->exclusion;
     unsigned zone = rows->zone[row];
-    BASE_RESERVE(rows->exclusion, rows->capacity_exclusion, n + site->n_exclusions);
+    if ((size_t)(n + site->n_exclusions) > rows->capacity_exclusion)
+        BASE_RESERVE(rows->exclusion, rows->capacity_exclusion, n + site->n_exclusions);
     for (int e = 0; e < site->n_exclusions; e++) {
         int other = partner_row[exclusion[e]];
         if (other < 0) continue;

@@ -116,16 +116,16 @@ static bool wanted(const md_domain *domain, const hop *h, int row)
     excess[h->axis] = h->direction < 0 ? height - planes->lo[h->axis]
                                        : planes->hi[h->axis] - height;
     if (excess[h->axis] > 0 && excess[h->axis] * excess[h->axis] > h->reach2) return false;
+    if (hops == MD_HOPS_HERE) return true;
     sign[h->axis] = -h->direction;
-    if (hops != MD_HOPS_HERE)
-        for (int k = 0; k < 3; k++) {
-            int along = k == h->axis ? 0 : md_hops_along(hops, k);
-            if (!along) continue;
-            axes |= 1u << k;
-            sign[k] = along > 0 ? 1 : -1;
-            height = vec_dot(planes->normal[k], x);
-            excess[k] = along > 0 ? height - planes->hi[k] : planes->lo[k] - height;
-        }
+    for (int k = 0; k < 3; k++) {
+        int along = k == h->axis ? 0 : md_hops_along(hops, k);
+        if (!along) continue;
+        axes |= 1u << k;
+        sign[k] = along > 0 ? 1 : -1;
+        height = vec_dot(planes->normal[k], x);
+        excess[k] = along > 0 ? height - planes->hi[k] : planes->lo[k] - height;
+    }
     return md_planes_distance2(planes, axes, excess, sign) <= h->reach2;
 }
 

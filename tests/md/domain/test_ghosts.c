@@ -247,6 +247,13 @@ static void run_case(world *w, const int n[3], const double *const relative[3], 
     size_t n_atoms = (size_t)s.n_atoms;
     CHECK_OK(md_grid_create(n, relative, &w->options.grid));
     w->options.reach.scheme = scheme;
+    static int n_cases;         /* all rungs and both routes take turns */
+    int n_rungs;
+    w->options.rung = sundog_exchange_rungs(&n_rungs)[n_cases % n_rungs];
+    w->options.route = n_cases / n_rungs % 2 && strcmp(w->options.rung, "direct")
+                           ? SUNDOG_ROUTE_STAGED
+                           : SUNDOG_ROUTE_DIRECT;
+    n_cases++;
     CHECK_OK(md_grid_check(&w->options.grid, &w->state->box, &w->options.reach));
     int n_pulses[3];
     md_grid_pulses(&w->options.grid, &w->state->box, &w->options.reach, n_pulses);

@@ -12,7 +12,8 @@ typedef struct md_state {
     bool has_velocities;
     int64_t step;
     double time;                    /* ps */
-    double thermostat_work;         /* kJ/mol put in by the thermostat so far; conserved = total - this */
+    double thermostat_work;         /* kJ/mol put in by the thermostat so far;
+                                       conserved = total - this */
 } md_state;
 
 void md_state_create(int64_t n_atoms, md_state *state);

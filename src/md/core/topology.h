@@ -12,19 +12,21 @@
 /* Kinds of interaction between named atoms. Parameters p[] of each (GROMACS manual, chapter
  * "Interaction function and force fields"); angles are stored in radians. */
 typedef enum md_kind {
-    MD_BOND,            /* bonds 1:      1/2 k (r - b0)^2                          p = b0, k         */
-    MD_BOND_G96,        /* bonds 2:      1/4 k (r^2 - b0^2)^2                      p = b0, k         */
-    MD_ANGLE,           /* angles 1:     1/2 k (t - t0)^2                          p = t0, k         */
-    MD_UREY_BRADLEY,    /* angles 5:     angle + 1/2 kUB (r13 - rUB)^2             p = t0, k, rUB, kUB */
-    MD_DIH_PROPER,      /* dihedrals 1,9: k (1 + cos(n phi - phi0))                p = phi0, k, n    */
-    MD_DIH_RB,          /* dihedrals 3:  sum C_n cos^n(phi - 180 deg)              p = C0..C5        */
-    MD_DIH_FOURIER,     /* dihedrals 5:  1/2 (F1 (1 + cos phi) + ...), stored as RB p = C0..C5       */
-    MD_DIH_IMPROPER,    /* dihedrals 2:  1/2 k (xi - xi0)^2                        p = xi0, k        */
-    MD_DIH_PER_IMPROPER,/* dihedrals 4:  as MD_DIH_PROPER, reported apart          p = phi0, k, n    */
-    MD_PAIR14,          /* pairs 1:      LJ and Coulomb, fudged, no cut-off        p = c6, c12 (4 eps sigma^6, ...); charges from the atoms times fudge_qq */
-    MD_POSRES,          /* position restraint                                      p = kx, ky, kz    */
-    MD_CONSTRAINT,      /* distance constraint for LINCS                           p = length        */
-    MD_SETTLE,          /* rigid water, atoms O H H                                p = dOH, dHH      */
+    /*                     directive and function type: potential               p[]               */
+    MD_BOND,            /* bonds 1:     1/2 k (r - b0)^2                        b0, k             */
+    MD_BOND_G96,        /* bonds 2:     1/4 k (r^2 - b0^2)^2                    b0, k             */
+    MD_ANGLE,           /* angles 1:    1/2 k (t - t0)^2                        t0, k             */
+    MD_UREY_BRADLEY,    /* angles 5:    angle + 1/2 kUB (r13 - rUB)^2           t0, k, rUB, kUB   */
+    MD_DIH_PROPER,      /* dihedrals 1, 9: k (1 + cos(n phi - phi0))            phi0, k, n        */
+    MD_DIH_RB,          /* dihedrals 3: sum C_n cos^n(phi - 180 deg)            C0 .. C5          */
+    MD_DIH_FOURIER,     /* dihedrals 5: 1/2 (F1 (1 + cos phi) + ...), as RB     C0 .. C5          */
+    MD_DIH_IMPROPER,    /* dihedrals 2: 1/2 k (xi - xi0)^2                      xi0, k            */
+    MD_DIH_PER_IMPROPER,/* dihedrals 4: as MD_DIH_PROPER, reported apart        phi0, k, n        */
+    MD_PAIR14,          /* pairs 1:     c12/r^12 - c6/r^6, and Coulomb of the   c6, c12           */
+                        /*              charges times fudge_qq; no cut-off                        */
+    MD_POSRES,          /* position_restraints 1: 1/2 k (x - x0)^2              kx, ky, kz        */
+    MD_CONSTRAINT,      /* constraints: distance, for LINCS                     length            */
+    MD_SETTLE,          /* settles: rigid water, atoms O H H                    dOH, dHH          */
     MD_N_KINDS
 } md_kind;
 
@@ -92,7 +94,8 @@ typedef struct md_atomtype {
     int atomic_number;                  /* 0 when not given */
     double mass, charge;                /* defaults; 0 when not given */
     char particle;                      /* 'A', 'V', ... */
-    double lj[2];                       /* as in the file: (c6, c12) for rule 1, (sigma, eps) else */
+    double lj[2];                       /* as in the file: (c6, c12) for rule 1, else
+                                           (sigma, epsilon) */
 } md_atomtype;
 
 typedef struct md_topology {
@@ -101,7 +104,8 @@ typedef struct md_topology {
     double fudge_lj, fudge_qq;
     int n_atomtypes;
     md_atomtype *atomtype;
-    double *c6, *c12;                   /* [n_atomtypes][n_atomtypes], kJ/mol nm^6, nm^12; V = c12/r^12 - c6/r^6 */
+    double *c6, *c12;                   /* [n_atomtypes][n_atomtypes], kJ/mol nm^6, nm^12;
+                                           V = c12/r^12 - c6/r^6 */
     int n_params;
     size_t param_capacity;
     md_param *param;

@@ -6,9 +6,11 @@
 
 typedef struct md_top_options {
     const char *define;             /* mdp `define`: "-DPOSRES -DFLEXIBLE"; may be NULL */
-    const char *const *include_dir; /* [n_include_dirs]; searched after the including file's folder */
+    const char *const *include_dir; /* [n_include_dirs]; searched after the folder of the
+                                       including file */
     int n_include_dirs;
-    md_constraints constraints;     /* h-bonds, all-bonds: bonds become constraints, as grompp does */
+    md_constraints constraints;     /* h-bonds, all-bonds: bonds become constraints, as with
+                                       grompp */
 } md_top_options;
 
 /* Errors name file, line and the chain of includes, the directive and what is supported. The

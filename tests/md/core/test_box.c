@@ -58,7 +58,8 @@ static void test_one(const md_box *box)
 int main(void)
 {
     md_box cube = { { { 3, 0, 0 }, { 0, 4, 0 }, { 0, 0, 5 } } };
-    md_box dodecahedron = { { { 3.84292, 0, 0 }, { 0, 3.84292, 0 }, { 1.92146, 1.92146, 2.71735 } } };
+    md_box dodecahedron = { { { 3.84292, 0, 0 }, { 0, 3.84292, 0 }, { 1.92146, 1.92146,
+        2.71735 } } };
     md_box skewed = { { { 3, 0, 0 }, { -1.2, 2.8, 0 }, { 1.4, -1.3, 2.9 } } };
     test_one(&cube);
     test_one(&dodecahedron);

@@ -37,7 +37,8 @@ static size_t damage(char *bytes, size_t n)
 static void expect_text(sundog_status status)
 {
     if (status == SUNDOG_OK) return;
-    CHECK(status == SUNDOG_ERR_INPUT || status == SUNDOG_ERR_UNSUPPORTED || status == SUNDOG_ERR_IO);
+    CHECK(status == SUNDOG_ERR_INPUT || status == SUNDOG_ERR_UNSUPPORTED ||
+          status == SUNDOG_ERR_IO);
     CHECK(strlen(sundog_last_error()) > 10);
 }
 

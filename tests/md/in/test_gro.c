@@ -1,4 +1,4 @@
-/* .gro files: layouts that must be read, and damaged ones that must be refused with file and line. */
+/* .gro files: layouts that must be read, damaged ones that must be refused with file and line. */
 #include "md/in/gro.h"
 #include "scratch.h"
 
@@ -29,7 +29,7 @@ static void test_layouts(void)
     md_gro_destroy(&gro);
     CHECK(gro.atom == NULL);
 
-    /* Windows line ends, no velocities, blank lines at the end, a second frame, nine box numbers. */
+    /* Windows line ends, no velocities, blank lines, a second frame, nine box numbers. */
     read_text("lot=3\r\n1\r\n    1SOL     OW    1   1.230  -0.451  12.000\r\n"
               " 3 4 5 0 0 0.5 0 -0.25 0.75\r\n\r\n\r\nsecond\r\n1\r\n", &gro);
     CHECK(!gro.state.has_velocities && gro.state.v[0][0] == 0.0 && !gro.has_time);
@@ -41,7 +41,8 @@ static void test_layouts(void)
     read_text("few\n1\n" ATOM("   1.2-100.2 999.9  0.12  0.25-99.99") " 1000 1000 1000", &gro);
     CHECK(gro.decimals == 1 && gro.state.x[0][1] == -100.2 && gro.state.v[0][2] == -99.99);
     md_gro_destroy(&gro);
-    read_text("many\n1\n" ATOM("   0.123456789  -1.123456789 123.123456789  0.1234567891 -1.1234567891"
+    read_text("many\n1\n" ATOM("   0.123456789  -1.123456789 123.123456789  0.1234567891 "
+              "-1.1234567891"
                                "  2.1234567891") "5 5 5\n", &gro);
     CHECK(gro.decimals == 9 && gro.state.x[0][1] == -1.123456789);
     CHECK(gro.state.v[0][1] == -1.1234567891 && gro.state.x[0][2] == 123.123456789);
@@ -74,7 +75,8 @@ static void test_refusals(void)
         {"title\nmany\n", "a.gro:2: expected the number of atoms, found \"many\""},
         {"title\n-1\n", "a.gro:2: -1 atoms"},
         {"title\n99999999999\n", "a.gro:2: 99999999999 atoms"},
-        {"title\n2\n" ATOM("   1.000   2.000   3.000"), "a.gro:3: the file ends where another atom"},
+        {"title\n2\n" ATOM("   1.000   2.000   3.000"),
+         "a.gro:3: the file ends where another atom"},
         {"title\n1\n" ATOM("   1.000   2.000   3.000"), "a.gro:3: the file ends where the box"},
         {"title\n1\n" ATOM("   1.000   2.000   3.000") ATOM("   1.000   2.000   3.000") "3 3 3\n",
          "a.gro:4: expected the box, 3 or 9 numbers, found 6 words; does the number of atoms"},
@@ -122,7 +124,8 @@ static void test_match(void)
     md_atom atoms[2] = {{.name = "OW"}, {.name = "HW1"}};
     md_moltype water = {.name = "SOL", .n_atoms = 2, .atom = atoms};
     md_molblock block = {.moltype = 0, .count = 2};
-    md_topology topology = {.n_moltypes = 1, .moltype = &water, .n_molblocks = 1, .molblock = &block,
+    md_topology topology = {.n_moltypes = 1, .moltype = &water, .n_molblocks = 1,
+                            .molblock = &block,
                             .n_atoms = 4};
     md_gro gro;
     char text[256];

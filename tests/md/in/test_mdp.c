@@ -13,13 +13,16 @@ static md_params read_text(const char *text)
 
 static void test_values(void)
 {
-    md_params p = read_text("; comment\n\n title = a = b ; not this\nNSTXOUT_compressed = 25\n  dt=0.002\n"
+    md_params p = read_text("; comment\n\n title = a = b ; not this\nNSTXOUT_compressed = 25\n  "
+                            "dt=0.002\n"
                   "nsteps\t=\t-1\nCoulombType = Reaction_Field\nrcoulomb = 1.25\nrvdw = 1.25\n"
                   "epsilon-rf = 78\nconstraints = H-bonds\ncontinuation = YES\nnstlog =\n"
                   "define = -DPOSRES  -DX=3\ncomm-mode = None\nvdw-modifier = none\n"
                   "verlet-buffer-drift = 0.01\nxtc-precision = 100\r\nld-seed = 7\n"
-                  "tcoupl = no\npme-order = whatever\ntc-grps = SYSTEM\nelectric-field-x = 0 0 0 0\n"
-                  "pcoupl = No\nnwall = 0\nfreezegrps =\nlincs-order = 8\ninit-step = 5000000000\n");
+                  "tcoupl = no\npme-order = whatever\ntc-grps = SYSTEM\nelectric-field-x = 0 0 0 "
+                  "0\n"
+                  "pcoupl = No\nnwall = 0\nfreezegrps =\nlincs-order = 8\ninit-step = "
+                  "5000000000\n");
     CHECK(strcmp(p.title, "a = b") == 0 && strcmp(p.define, "-DPOSRES  -DX=3") == 0);
     CHECK(p.nstxout_compressed == 25 && p.dt == 0.002 && p.nsteps == -1);
     CHECK(p.coulombtype == MD_COULOMB_REACTION_FIELD && p.rcoulomb == 1.25 && p.epsilon_rf == 78);
@@ -54,7 +57,8 @@ static void test_completion(void)
     p = read_text("nstcalcenergy = -1\nnstenergy = 0\nnstlist = 20\n");
     CHECK(p.nstcalcenergy == 20 && p.nstenergy == 0);
     p = read_text(COUPLED);
-    CHECK(p.tcoupl == MD_TCOUPL_V_RESCALE && p.tau_t == 0.5 && p.ref_t == 300 && p.nsttcouple == 10);
+    CHECK(p.tcoupl == MD_TCOUPL_V_RESCALE && p.tau_t == 0.5 && p.ref_t == 300 &&
+          p.nsttcouple == 10);
     p = read_text(COUPLED "nsttcouple = 4\n");
     CHECK(p.nsttcouple == 4);
     p = read_text("nstcomm = 0\n");
@@ -71,9 +75,12 @@ static void test_refusals(void)
         {"\nnstlist\n", "a.mdp:2: expected key = value, found \"nstlist\""},
         {"= 3\n", "a.mdp:1: expected key = value"},
         {"nstlits = 3\n", "a.mdp:1: unknown key \"nstlits\"; the nearest known one is nstlist"},
-        {"integratr = md\n", "a.mdp:1: unknown key \"integratr\"; the nearest known one is integrator"},
-        {"nstlist = 3\nrvdw = 1\nnst_list = 4\n", "a.mdp:3: nstlist is given twice, first on line 1"},
-        {"xtc-precision = 1000\ncompressed-x-precision = 1000\n", "a.mdp:2: compressed-x-precision is given"},
+        {"integratr = md\n",
+         "a.mdp:1: unknown key \"integratr\"; the nearest known one is integrator"},
+        {"nstlist = 3\nrvdw = 1\nnst_list = 4\n",
+         "a.mdp:3: nstlist is given twice, first on line 1"},
+        {"xtc-precision = 1000\ncompressed-x-precision = 1000\n",
+         "a.mdp:2: compressed-x-precision is given"},
         {"nstlist = 1.5\n", "a.mdp:1: nstlist = 1.5: expected an integer"},
         {"nstlist = 0\n", "a.mdp:1: nstlist = 0: must be at least 1"},
         {"nstxout = -1\n", "a.mdp:1: nstxout = -1: must be at least 0"},
@@ -84,48 +91,64 @@ static void test_refusals(void)
         {"dt = 0\n", "a.mdp:1: dt = 0: must be between"},
         {"continuation = maybe\n", "a.mdp:1: continuation = maybe: expected yes or no"},
         {"integrator = sd\n", "a.mdp:1: integrator = sd is not supported; supported: md"},
-        {"coulombtype = PME\n", "a.mdp:1: coulombtype = PME is not supported; supported: cut-off, reaction"},
+        {"coulombtype = PME\n",
+         "a.mdp:1: coulombtype = PME is not supported; supported: cut-off, reaction"},
         {"vdw-modifier = force-switch\n", "a.mdp:1: vdw-modifier = force-switch is not supported"},
         {"vdwtype = PME\n", "a.mdp:1: vdwtype = PME is not supported; supported: cut-off"},
         {"DispCorr = EnerPres\n", "a.mdp:1: DispCorr = EnerPres is not supported; supported: no"},
-        {"cutoff-scheme = group\n", "a.mdp:1: cutoff-scheme = group is not supported; supported: verlet"},
+        {"cutoff-scheme = group\n",
+         "a.mdp:1: cutoff-scheme = group is not supported; supported: verlet"},
         {"pbc = no\n", "a.mdp:1: pbc = no is not supported; supported: xyz"},
         {"pcoupl = C-rescale\n", "a.mdp:1: pcoupl = C-rescale is not supported; supported: no"},
-        {"tcoupl = nose-hoover\n", "a.mdp:1: tcoupl = nose-hoover is not supported; supported: no, v-resc"},
-        {"tc-grps = Protein Water\n", "a.mdp:1: tc-grps = Protein Water is not supported; supported: system"},
+        {"tcoupl = nose-hoover\n",
+         "a.mdp:1: tcoupl = nose-hoover is not supported; supported: no, v-resc"},
+        {"tc-grps = Protein Water\n",
+         "a.mdp:1: tc-grps = Protein Water is not supported; supported: system"},
         {"gen-vel = yes\n", "a.mdp:1: gen-vel = yes is not supported; supported: no"},
-        {"constraints = h-angles\n", "a.mdp:1: constraints = h-angles is not supported; supported: none, h-b"},
-        {"constraint-algorithm = shake\n", "a.mdp:1: constraint-algorithm = shake is not supported"},
-        {"comm-mode = angular\n", "a.mdp:1: comm-mode = angular is not supported; supported: linear, none"},
+        {"constraints = h-angles\n",
+         "a.mdp:1: constraints = h-angles is not supported; supported: none, h-b"},
+        {"constraint-algorithm = shake\n",
+         "a.mdp:1: constraint-algorithm = shake is not supported"},
+        {"comm-mode = angular\n",
+         "a.mdp:1: comm-mode = angular is not supported; supported: linear, none"},
         {"free-energy = yes\n", "a.mdp:1: free-energy = yes is not supported; supported: no"},
         {"freezegrps = A\n", "a.mdp:1: freezegrps = A is not supported; supported: (nothing)"},
         {"nwall = 2\n", "a.mdp:1: nwall = 2 is not supported; supported: 0"},
-        {"electric-field-z = 0 0.1 0 0\n", "a.mdp:1: electric-field-z = 0 0.1 0 0 is not supported"},
+        {"electric-field-z = 0 0.1 0 0\n",
+         "a.mdp:1: electric-field-z = 0 0.1 0 0 is not supported"},
         {"pull-coord1-k = 1\n", "a.mdp:1: pull-* belongs to pulling, which is not supported"},
         {"awh1-dim1-force-constant = 1\n", "a.mdp:1: awh* belongs to accelerated weight histogram"},
-        {"include = -I/home\n", "a.mdp:1: include = -I/home is not supported; supported: (nothing)"},
+        {"include = -I/folder\n",
+         "a.mdp:1: include = -I/folder is not supported; supported: (nothing)"},
         {"energygrps = A B\n", "a.mdp:1: energygrps = A B is not supported"},
         {"rcoulomb = 0.9\n\nrvdw = 0.8\n", "a.mdp:3: rvdw = 0.8 and rcoulomb = 0.9: must be equal"},
         {"rcoulomb = 0.9\n", "a.mdp:1: rvdw = 1 and rcoulomb = 0.9: must be equal"},
         {"verlet-buffer-tolerance = 0\n", "a.mdp:1: verlet-buffer-tolerance = 0: must be positive"},
-        {"verlet-buffer-tolerance = -1\nrlist = 0.99\n", "a.mdp:2: rlist = 0.99: must not be smaller"},
-        {"coulombtype = reaction-field\nepsilon-rf = 0.5\n", "a.mdp:2: epsilon-rf = 0.5: must be 0 (inf"},
+        {"verlet-buffer-tolerance = -1\nrlist = 0.99\n",
+         "a.mdp:2: rlist = 0.99: must not be smaller"},
+        {"coulombtype = reaction-field\nepsilon-rf = 0.5\n",
+         "a.mdp:2: epsilon-rf = 0.5: must be 0 (inf"},
         {"epsilon-r = 0\n", "a.mdp:1: epsilon-r = 0: must be at least 0.001"},
         {"nstcalcenergy = 0\n", "a.mdp:1: nstcalcenergy = 0: must be positive, or -1"},
-        {"tcoupl = v-rescale\n", "a.mdp:1: tcoupl = v-rescale: needs tc-grps, tau-t and ref-t; tc-grps"},
-        {"tcoupl = v-rescale\ntc-grps = System\ntau-t = 0\nref-t = 300\n", "a.mdp:3: tau-t = 0: must be pos"},
-        {"tcoupl = v-rescale\ntc-grps = System\ntau-t = 1\nref-t = -1\n", "a.mdp:4: ref-t = -1: must not be"},
+        {"tcoupl = v-rescale\n",
+         "a.mdp:1: tcoupl = v-rescale: needs tc-grps, tau-t and ref-t; tc-grps"},
+        {"tcoupl = v-rescale\ntc-grps = System\ntau-t = 0\nref-t = 300\n",
+         "a.mdp:3: tau-t = 0: must be pos"},
+        {"tcoupl = v-rescale\ntc-grps = System\ntau-t = 1\nref-t = -1\n",
+         "a.mdp:4: ref-t = -1: must not be"},
         {COUPLED "nsttcouple = 0\n", "a.mdp:5: nsttcouple = 0: must be positive"},
         {"tau-t = 0.1 0.1\n", "a.mdp:1: tau-t = 0.1 0.1: expected a number (one group: one value)"},
         {"lincs-order = 0\n", "a.mdp:1: lincs-order = 0: must be between 1 and 100"},
     };
     md_params p;
     for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
-        scratch_expect(md_mdp_read(scratch_write("a.mdp", table[k][0]), &p), table[k][1], table[k][0]);
+        scratch_expect(md_mdp_read(scratch_write("a.mdp", table[k][0]), &p), table[k][1],
+                       table[k][0]);
     CHECK(md_mdp_read("no such.mdp", &p) == SUNDOG_ERR_IO);
     char text[1200] = "define = -D";
     memset(text + strlen(text), 'A', 1100);
-    scratch_expect(md_mdp_read(scratch_write("a.mdp", text), &p), "a.mdp:1: define: more than 1023", text);
+    scratch_expect(md_mdp_read(scratch_write("a.mdp", text), &p),
+                   "a.mdp:1: define: more than 1023", text);
 }
 
 /* What is written reads back to the same parameters, for defaults and for odd values. */
@@ -161,7 +184,8 @@ static void test_table(void)
     CHECK(n > 200);
     for (int k = 0; k < n; k++) {
         CHECK(md_mdp_find(keys[k].name) == k);
-        CHECK((keys[k].kind == MDP_CHOICE || keys[k].kind == MDP_FIXED) == (keys[k].choice != NULL));
+        CHECK((keys[k].kind == MDP_CHOICE ||
+               keys[k].kind == MDP_FIXED) == (keys[k].choice != NULL));
     }
     CHECK(md_mdp_find("no-such-key") < 0 && md_mdp_find("") < 0);
     CHECK(strcmp(keys[md_mdp_find("pull-group3-name")].name, "pull-*") == 0);

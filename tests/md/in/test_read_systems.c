@@ -1,7 +1,7 @@
-/* All shared systems: what is read from their .gro and .top. The numbers of interactions, exclusions
- * and constraints are those of gmx grompp 2022.5 (dihedrals without a barrier are left out by both);
- * bonded energies, added up here in double precision straight from the formulas, must be the
- * reference ones, so every parameter of every bonded term is checked. */
+/* All shared systems: what is read from their .gro and .top. The numbers of interactions,
+ * exclusions and constraints are those of gmx grompp 2022.5 (dihedrals without a barrier are left
+ * out by both). Bonded energies, added up here in double precision straight from the formulas, must
+ * be the reference ones, so every parameter of every bonded term is checked. */
 #include "check.h"
 #include "md/core/units.h"
 #include "md/core/vec.h"
@@ -24,24 +24,36 @@ typedef struct expected {
 } expected;
 
 static const expected systems[] = {
-    {"grappa-like/0001.5", 1500, 436, {64, 0, 416, 0, 0, 384, 0, 0, 0, 384, 0, 192, 404}, 256, 66, 3, 0.109, 3, "r"},
-    {"grappa-like/0003", 3000, 872, {128, 0, 832, 0, 0, 768, 0, 0, 0, 768, 0, 384, 808}, 512, 66, 3, 0.109, 3, "r"},
-    {"grappa-like/0006", 6000, 1744, {256, 0, 1664, 0, 0, 1536, 0, 0, 0, 1536, 0, 768, 1616}, 1024, 66, 3, 0.109, 3, "r"},
-    {"grappa-like/0012", 12000, 3488, {512, 0, 3328, 0, 0, 3072, 0, 0, 0, 3072, 0, 1536, 3232}, 2048, 66, 3, 0.109, 3, "r"},
-    {"grappa-like/0024", 24000, 6976, {1024, 0, 6656, 0, 0, 6144, 0, 0, 0, 6144, 0, 3072, 6464}, 4096, 66, 3, 0.109, 3, "r"},
-    {"grappa-like/0045", 45000, 13080, {1920, 0, 12480, 0, 0, 11520, 0, 0, 0, 11520, 0, 5760, 12120}, 7680, 66, 3, 0.109, 3, "r"},
+    {"grappa-like/0001.5", 1500, 436, {64, 0, 416, 0, 0, 384, 0, 0, 0, 384, 0, 192, 404}, 256, 66,
+     3, 0.109, 3, "r"},
+    {"grappa-like/0003", 3000, 872, {128, 0, 832, 0, 0, 768, 0, 0, 0, 768, 0, 384, 808}, 512, 66,
+     3, 0.109, 3, "r"},
+    {"grappa-like/0006", 6000, 1744, {256, 0, 1664, 0, 0, 1536, 0, 0, 0, 1536, 0, 768, 1616}, 1024,
+     66, 3, 0.109, 3, "r"},
+    {"grappa-like/0012", 12000, 3488, {512, 0, 3328, 0, 0, 3072, 0, 0, 0, 3072, 0, 1536, 3232},
+     2048, 66, 3, 0.109, 3, "r"},
+    {"grappa-like/0024", 24000, 6976, {1024, 0, 6656, 0, 0, 6144, 0, 0, 0, 6144, 0, 3072, 6464},
+     4096, 66, 3, 0.109, 3, "r"},
+    {"grappa-like/0045", 45000, 13080, {1920, 0, 12480, 0, 0, 11520, 0, 0, 0, 11520, 0, 5760,
+                                        12120}, 7680, 66, 3, 0.109, 3, "r"},
     {"water/spce_3k", 3000, 1000, {[MD_SETTLE] = 1000}, 0, 6, 1, 0.1, 8, "-"},
     {"water/spce_24k", 24000, 8000, {[MD_SETTLE] = 8000}, 0, 6, 1, 0.1, 3, "-"},
     {"water/tip3p_dodec", 3900, 1300, {[MD_SETTLE] = 1300}, 0, 6, 1, 0.09572, 8, "-"},
     {"lj/argon_4k", 4096, 4096, {0}, 0, 0, 1, 0.0, 8, "-"},
     {"ethanol/single", 9, 1, {2, 0, 13, 0, 0, 12, 0, 0, 0, 12, 0, 6, 0}, 8, 66, 3, 0.109, 8, "rn"},
-    {"ethanol/box_256", 2304, 256, {512, 0, 3328, 0, 0, 3072, 0, 0, 0, 3072, 0, 1536, 0}, 2048, 66, 3, 0.109, 8, "r"},
+    {"ethanol/box_256", 2304, 256, {512, 0, 3328, 0, 0, 3072, 0, 0, 0, 3072, 0, 1536, 0}, 2048, 66,
+     3, 0.109, 8, "r"},
     {"ions/nacl_3k", 2920, 1000, {[MD_SETTLE] = 960}, 0, 6, 1, 0.1, 8, "-"},
-    {"peptide/ala_dipeptide", 2119, 700, {9, 0, 36, 0, 38, 0, 0, 0, 4, 41, 0, 12, 699}, 21, 196, 10, 0.109, 8, "r"},
-    {"peptide/wkdpys_amber", 3820, 1241, {64, 0, 212, 0, 316, 0, 0, 0, 28, 297, 0, 55, 1232}, 119, 1256, 61, 0.109, 8, "r"},
-    {"peptide/fre_opls", 2630, 861, {32, 0, 108, 0, 16, 125, 0, 0, 0, 152, 0, 30, 854}, 62, 644, 32, 0.109, 8, "r"},
-    {"terms/many_terms", 400, 40, {240, 0, 440, 0, 200, 80, 40, 40, 40, 440, 0, 120, 0}, 360, 64, 7, 0.109, 8, "rn"},
-    {"terms/urey_bradley", 400, 40, {240, 0, 0, 440, 200, 80, 40, 40, 40, 440, 0, 120, 0}, 360, 64, 7, 0.109, 8, "rn"},
+    {"peptide/ala_dipeptide", 2119, 700, {9, 0, 36, 0, 38, 0, 0, 0, 4, 41, 0, 12, 699}, 21, 196,
+     10, 0.109, 8, "r"},
+    {"peptide/wkdpys_amber", 3820, 1241, {64, 0, 212, 0, 316, 0, 0, 0, 28, 297, 0, 55, 1232}, 119,
+     1256, 61, 0.109, 8, "r"},
+    {"peptide/fre_opls", 2630, 861, {32, 0, 108, 0, 16, 125, 0, 0, 0, 152, 0, 30, 854}, 62, 644,
+     32, 0.109, 8, "r"},
+    {"terms/many_terms", 400, 40, {240, 0, 440, 0, 200, 80, 40, 40, 40, 440, 0, 120, 0}, 360, 64,
+     7, 0.109, 8, "rn"},
+    {"terms/urey_bradley", 400, 40, {240, 0, 0, 440, 200, 80, 40, 40, 40, 440, 0, 120, 0}, 360, 64,
+     7, 0.109, 8, "rn"},
 };
 
 static md_topology *read_topology(const expected *s, md_constraints constraints, const char *define)
@@ -211,7 +223,8 @@ static void check_system(const expected *s)
     CHECK(md_topology_count(t, MD_SETTLE) == 0);
     if (strstr(s->path, "peptide")) CHECK(md_topology_count(t, MD_POSRES) > 0);
     if (strchr(s->cases, 'n'))
-        check_energies(s, &gro, t, reference_path("reference/%s/sp_rf_nocons.energy.json", s->path));
+        check_energies(s, &gro, t, reference_path("reference/%s/sp_rf_nocons.energy.json",
+                                                  s->path));
     md_topology_destroy(&t);
     md_gro_destroy(&gro);
 }

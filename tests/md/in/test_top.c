@@ -160,7 +160,7 @@ static void test_everything(void)
     lj(0.5 * (0.25 + 0.2), sqrt(0.2 * 0.07), c);
     CHECK_NEAR(t->c12[1 * 5 + 2], c[1], 1e-18);
     check_parameters(t);
-    /* bonds 1-2-3-4-5 and constraint 4-6 (type 1 counts, type 2 does not) within 2, [ exclusions ] */
+    /* bonds 1-2-3-4-5, constraint 4-6 (type 1 counts, type 2 does not), [ exclusions ] */
     check_exclusions(foo, 1, "2 3 4 5 ");
     check_exclusions(foo, 2, "1 3 4 6 ");
     check_exclusions(foo, 3, "1 2 4 5 6 ");
@@ -248,11 +248,13 @@ static void test_preprocessor(void)
     expect_lines("a \\\n b\\\nc ; x\nd", NULL, "1:a   b c|4:d|");
     expect_lines("; hidden \\\nhidden too\nc\n", NULL, "3:c|");
     expect_lines("a\r\nb \\\r\nc\r\n", NULL, "1:a|2:b  c|");
-    expect_lines("#define A 1 2 ; no\n#define B\nA AA A_ (A) A-B B\n", NULL, "3:1 2 AA A_ (1 2) 1 2-B B|");
+    expect_lines("#define A 1 2 ; no\n#define B\nA AA A_ (A) A-B B\n", NULL,
+                 "3:1 2 AA A_ (1 2) 1 2-B B|");
     expect_lines("#define A B x\n#define B A y\nA\n", NULL, "3:A y x|");
     expect_lines("#define A 1\n#define A 2\nA\n#undef A\nA\n#undef A\n", NULL, "3:2|5:A|");
     expect_lines("X Y Z\n", "-DX=4.5 -DY  -DZ=a=b", "1:4.5 Y a=b|");
-    expect_lines("#ifdef A\n1\n#else\n2\n#endif\n#ifndef A\n3\n#else\n4\n#endif\n", "-DA", "2:1|9:4|");
+    expect_lines("#ifdef A\n1\n#else\n2\n#endif\n#ifndef A\n3\n#else\n4\n#endif\n", "-DA",
+                 "2:1|9:4|");
     expect_lines("#ifdef A\n#ifdef B\n1\n#else\n2\n#endif\n#if 0\n#else\n#endif\n#include \"no\"\n"
                  "#else off\n # ifndef B\n3\n#  endif B\n#endif A\n", NULL, "13:3|");
     expect_lines("#ifdef A\n#error whatever\n\\\n#endif\n", NULL, "");
@@ -291,7 +293,8 @@ static void test_preprocessor_refusals(void)
         {"a \\", "p.top:1: the file ends behind a backslash"},
         {"#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n"
          "#define D E E E E E E E E\n#define E F F F F F F F F\n#define F G G G G G G G G\n"
-         "#define G H H H H H H H H\n#define H I I I I I I I I\nA\n", "p.top:9: with #define values put in, the line has more than"},
+         "#define G H H H H H H H H\n#define H I I I I I I I I\nA\n",
+             "p.top:9: with #define values put in, the line has more than"},
     };
     char seen[1024];
     scratch_write("out.itp", "\n#include \"none.itp\"\n");
@@ -332,14 +335,16 @@ static const char *const refusals[][2] = {
     {"[ defaults ]\n[ atomtypes ]\n", "a.top:2: [ atomtypes ] needs lines of [ defaults ]"},
     {DEF "[ bondtypes ]\n", "a.top:3: [ bondtypes ] needs lines of [ atomtypes ] before it"},
     {DEF "[ atomtypes ]\nA 12 0 A 0.3\n", "a.top:4: [ atomtypes ]: expected name [bonded type]"},
-    {DEF "[ atomtypes ]\nA x 12 0 A 0.3 y\n", "a.top:4: [ atomtypes ]: expected a number, found \"y\""},
+    {DEF "[ atomtypes ]\nA x 12 0 A 0.3 y\n",
+     "a.top:4: [ atomtypes ]: expected a number, found \"y\""},
     {DEF "[ atomtypes ]\nA 1x 12 0 A 0.3 1\n", "a.top:4: [ atomtypes ]: expected an atomic number"},
     {DEF "[ atomtypes ]\nA 12 0 Q 0.3 1\n", "a.top:4: [ atomtypes ]: the particle type Q"},
     {DEF "[ atomtypes ]\nA 12 0 A -0.3 1\n", "a.top:4: atom type A: a negative sigma (-0.3)"},
     {DEF "[ atomtypes ]\nA 12 0 A 0.3 -1\n", "a.top:4: atom type A: the parameters 0.3 and -1"},
     {TYPES "A 12 0 A 0.3 0.6\n", "a.top:6: atom type A was defined otherwise at "},
     {TYPES "A 12 0 A 0.3 0.6\n", "a.top:4"},
-    {TYPES "[ nonbond_params ]\nA B 2 1 1 1\n", "a.top:7: [ nonbond_params ]: function type 2; only"},
+    {TYPES "[ nonbond_params ]\nA B 2 1 1 1\n",
+     "a.top:7: [ nonbond_params ]: function type 2; only"},
     {TYPES "[ nonbond_params ]\nA Z 1 1 1\n", "a.top:7: [ nonbond_params ]: unknown atom type Z"},
     {TYPES "[ nonbond_params ]\nA B 1 1\n", "a.top:7: [ nonbond_params ]: expected 2 parameters"},
     {TYPES "[ nonbond_params ]\nA B 1 -1 1\n", "a.top:7: [ nonbond_params ]: a negative sigma"},
@@ -348,20 +353,24 @@ static const char *const refusals[][2] = {
     {TYPES "[ bondtypes ]\nA B 11 1 1\n",
      "a.top:7: [ bondtypes ]: function type 11 is not supported; supported: 1, 2"},
     {TYPES "[ bondtypes ]\nA B x 1 1\n", "a.top:7: [ bondtypes ]: expected a function type"},
-    {TYPES "[ bondtypes ]\nA B 1 1\n", "a.top:7: [ bondtypes ]: 1 parameters, function type 1 takes 2"},
+    {TYPES "[ bondtypes ]\nA B 1 1\n",
+     "a.top:7: [ bondtypes ]: 1 parameters, function type 1 takes 2"},
     {TYPES "[ bondtypes ]\nA B 1 1 1 1 2\n",
      "a.top:7: [ bondtypes ]: 4 parameters with a free-energy B state that differs from A"},
-    {TYPES "[ bondtypes ]\nA B 1 -1 1\n", "a.top:7: [ bondtypes ]: a bond length of -1 nm is negative"},
+    {TYPES "[ bondtypes ]\nA B 1 -1 1\n",
+     "a.top:7: [ bondtypes ]: a bond length of -1 nm is negative"},
     {TYPES "[ bondtypes ]\nA B 1 1 1\nB A 1 1 2\n",
      "a.top:8: [ bondtypes ]: these types were defined otherwise at"},
-    {TYPES "[ constrainttypes ]\nA B 1 0\n", "a.top:7: [ constrainttypes ]: a constraint length of 0"},
+    {TYPES "[ constrainttypes ]\nA B 1 0\n",
+     "a.top:7: [ constrainttypes ]: a constraint length of 0"},
     {TYPES "[ dihedraltypes ]\nA B A B 9 0 1 1.5\n",
      "a.top:7: [ dihedraltypes ]: the multiplicity 1.5 is not an integer"},
     {TYPES "[ dihedraltypes ]\nA B A B 9 0 1 1\nA A A A 9 0 1 1\nB A B A 9 0 1 2\n",
      "a.top:9: [ dihedraltypes ]: these types have other lines at"},
     {TYPES "[ dihedraltypes ]\nA B A\n", "a.top:7: [ dihedraltypes ]: expected 4 types"},
     {TYPES "[ pairtypes ]\nA B 1 -1 1\n", "a.top:7: [ pairtypes ]: a negative sigma (-1)"},
-    {TYPES "[ atoms ]\n", "a.top:6: [ atoms ] is not allowed here, among the force-field parameters"},
+    {TYPES "[ atoms ]\n",
+     "a.top:6: [ atoms ] is not allowed here, among the force-field parameters"},
     {TYPES "[ moleculetype ]\n[ atoms ]\n", "a.top:7: [ atoms ] needs lines of [ moleculetype ]"},
     {TYPES "[ moleculetype ]\nM\n", "a.top:7: [ moleculetype ]: expected a name and the number"},
     {TYPES "[ moleculetype ]\nM -1\n", "a.top:7: [ moleculetype ]: expected a name and the number"},
@@ -378,7 +387,8 @@ static const char *const refusals[][2] = {
     {MOL "[ atoms ]\n1 A 1 R A 1 q\n", "a.top:9: [ atoms ]: expected a number, found \"q\""},
     {MOL "[ atoms ]\n1 A 1 R A 1 0 0\n", "a.top:9: atom 1 (A) has mass 0; it must be positive"},
     {MOL "[ atoms ]\n1 A 1 R A 1 0 12 B\n", "a.top:9: [ atoms ]: columns 9 on are a free-energy B"},
-    {MOL "[ atoms ]\n1 A 1 R A 1 0 12 A 0.1\n", "a.top:9: [ atoms ]: columns 9 on are a free-energy B"},
+    {MOL "[ atoms ]\n1 A 1 R A 1 0 12 A 0.1\n",
+     "a.top:9: [ atoms ]: columns 9 on are a free-energy B"},
     {MOL "[ atoms ]\n1 A 1 R averylongatomname 1\n", "a.top:9: [ atoms ]: the atom name"},
     {DEF "[ atomtypes ]\nV 0 0 V 0 0\n[ moleculetype ]\nM 1\n[ atoms ]\n1 V 1 R V 1\n",
      "a.top:8: atom 1 (V) is of particle type V; only atoms (A)"},
@@ -392,11 +402,14 @@ static const char *const refusals[][2] = {
     {ATOM4 "[ bonds ]\n1 2 1\n",
      "a.top:14: [ bonds ]: no parameters here and none of function type 1 for the types A B"},
     {ATOM4 "[ bonds ]\n1 2 1 0.1\n", "a.top:14: [ bonds ]: 1 parameters, function type 1 takes 2"},
-    {ATOM4 "[ bonds ]\n1 2 1 0.1 1 0.2 1\n", "a.top:14: [ bonds ]: 4 parameters with a free-energy B"},
+    {ATOM4 "[ bonds ]\n1 2 1 0.1 1 0.2 1\n",
+     "a.top:14: [ bonds ]: 4 parameters with a free-energy B"},
     {ATOM4 "[ bonds ]\n1 2 1 0.1 1,5\n", "a.top:14: [ bonds ]: expected a number, found \"1,5\""},
-    {ATOM4 "[ pairs ]\n1 2 1\n", "a.top:14: [ pairs ]: no parameters here and none of function type 1 "
+    {ATOM4 "[ pairs ]\n1 2 1\n",
+     "a.top:14: [ pairs ]: no parameters here and none of function type 1 "
                                  "for the types A B (gen-pairs is no)"},
-    {ATOM4 "[ pairs ]\n1 2 2\n", "a.top:14: [ pairs ]: function type 2 is not supported; supported: 1"},
+    {ATOM4 "[ pairs ]\n1 2 2\n",
+     "a.top:14: [ pairs ]: function type 2 is not supported; supported: 1"},
     {ATOM4 "[ angles ]\n1 2 3 2\n",
      "a.top:14: [ angles ]: function type 2 is not supported; supported: 1, 5"},
     {ATOM4 "[ dihedrals ]\n1 2 3 4 8\n",
@@ -407,10 +420,14 @@ static const char *const refusals[][2] = {
     {TYPES "[ dihedraltypes ]\nA B A B 9 0 1 1\nA B A B 9 0 1 2\n[ moleculetype ]\nM 1\n[ atoms ]\n"
      "1 A 1 R A 1\n2 B 1 R B 1\n3 A 1 R C 1\n4 B 1 R D 1\n[ dihedrals ]\n1 2 3 4 1\n",
      "a.top:17: [ dihedrals ]: several lines for the types A B A B"},
-    {ATOM4 "[ constraints ]\n1 2 1 -0.1\n", "a.top:14: [ constraints ]: a constraint length of -0.1"},
-    {ATOM4 "[ settles ]\n3 1 0.1 0.16\n", "a.top:14: [ settles ]: two hydrogens must follow atom 3"},
-    {ATOM4 "[ settles ]\n1 1 0.1 0.3\n", "a.top:14: [ settles ]: OH and HH distances of 0.1 and 0.3"},
-    {ATOM4 "[ settles ]\n1 1 0.1\n", "a.top:14: [ settles ]: 1 parameters, function type 1 takes 2"},
+    {ATOM4 "[ constraints ]\n1 2 1 -0.1\n",
+     "a.top:14: [ constraints ]: a constraint length of -0.1"},
+    {ATOM4 "[ settles ]\n3 1 0.1 0.16\n",
+     "a.top:14: [ settles ]: two hydrogens must follow atom 3"},
+    {ATOM4 "[ settles ]\n1 1 0.1 0.3\n",
+     "a.top:14: [ settles ]: OH and HH distances of 0.1 and 0.3"},
+    {ATOM4 "[ settles ]\n1 1 0.1\n",
+     "a.top:14: [ settles ]: 1 parameters, function type 1 takes 2"},
     {ATOM4 "[ settles ]\n1 1 0.1 0.16\n[ constraints ]\n1 4 1 0.1\n" END,
      "a.top: molecule M: atom 1 is in a settle and in a constraint"},
     {ATOM4 "[ exclusions ]\n1 9\n", "a.top:14: [ exclusions ]: atom 9; molecule M has 4 atoms"},
@@ -421,13 +438,16 @@ static const char *const refusals[][2] = {
     {ATOM4 "[ bnods ]\n", "a.top:13: unknown directive [ bnods ]; supported: defaults,"},
     {ATOM4 "[ molecules ]\n", "a.top:13: [ molecules ] is not allowed here, among the molecules"},
     {ATOM4 "[ system ]\nx\n", "a.top: no molecules"},
-    {ATOM4 "[ system ]\nx\n[ bonds ]\n", "a.top:15: [ bonds ] is not allowed here, behind [ system ]"},
+    {ATOM4 "[ system ]\nx\n[ bonds ]\n",
+     "a.top:15: [ bonds ] is not allowed here, behind [ system ]"},
     {ATOM4 "[ system ]\nx\n[ molecules ]\nN 1\n",
      "a.top:16: [ molecules ]: no [ moleculetype ] N; there are: M"},
-    {ATOM4 "[ system ]\nx\n[ molecules ]\nM -1\n", "a.top:16: [ molecules ]: expected a name and a number"},
+    {ATOM4 "[ system ]\nx\n[ molecules ]\nM -1\n",
+     "a.top:16: [ molecules ]: expected a name and a number"},
     {ATOM4 "[ system ]\nx\n[ molecules ]\nM 0\n", "a.top: no molecules"},
     {ATOM4 END "[ system ]\n", "a.top:17: [ system ] is not allowed here, behind [ molecules ]"},
-    {"#include \"bad.itp\"\n", "bad.itp:2: [ defaults ]: function type 2; only 1 (Lennard-Jones) is "
+    {"#include \"bad.itp\"\n",
+     "bad.itp:2: [ defaults ]: function type 2; only 1 (Lennard-Jones) is "
                                "supported (included from "},
 };
 
@@ -436,7 +456,8 @@ static void test_refusals(void)
     md_topology *t;
     scratch_write("bad.itp", "[ defaults ]\n2 1\n");
     for (size_t k = 0; k < sizeof refusals / sizeof refusals[0]; k++)
-        scratch_expect(read_top(scratch_write("a.top", refusals[k][0]), NULL, MD_CONSTRAINTS_NONE, &t),
+        scratch_expect(read_top(scratch_write("a.top", refusals[k][0]), NULL, MD_CONSTRAINTS_NONE,
+                                &t),
                        refusals[k][1], refusals[k][0]);
     CHECK_OK(read_top(scratch_write("a.top", ATOM4 END), NULL, MD_CONSTRAINTS_NONE, &t));
     md_topology_destroy(&t);

@@ -121,6 +121,9 @@ static sundog_status find_fault(md_domain *domain, md_kind kind)
     }
     base_free(seen);
     BASE_TRY(status);
+    if (fault < 0)
+        return base_fail(SUNDOG_ERR_PHYSICS, "the domains disagree on the number of %s terms",
+                         md_kind_name(kind));
     return report(domain, kind, fault, fault_seen);
 }
 

@@ -37,7 +37,7 @@ WORDS(only_lincs, {"lincs", 0});
 WORDS(only_system, {"system", 0});
 WORDS(only_empty, {"", 0});
 WORDS(only_one, {"1", 0});
-WORDS(only_off, {"-1", 0});
+WORDS(off_or_default, {"-1", 0}, {"0.5", 0});
 WORDS(ensemble, {"auto", 0}, {"not-available", 0});
 
 static const md_mdp_key keys[] = {
@@ -69,7 +69,7 @@ static const md_mdp_key keys[] = {
     {"pbc", MDP_FIXED, NOWHERE, 0, 0, only_xyz, NULL},
     {"periodic-molecules", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
     {"verlet-buffer-tolerance", MDP_REAL, AT(verlet_buffer_tolerance), -LARGE, LARGE, NULL, NULL},
-    {"verlet-buffer-pressure-tolerance", MDP_FIXED, NOWHERE, 0, 0, only_off,
+    {"verlet-buffer-pressure-tolerance", MDP_FIXED, NOWHERE, 0, 0, off_or_default,
      "the pair-list buffer follows from verlet-buffer-tolerance alone"},
     {"rlist", MDP_REAL, AT(rlist), 0, LARGE, NULL, NULL},
     {"coulombtype", MDP_CHOICE, AT(coulombtype), 0, 0, coulomb_types, NULL},

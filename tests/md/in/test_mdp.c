@@ -21,6 +21,7 @@ static void test_values(void)
                   "verlet-buffer-drift = 0.01\nxtc-precision = 100\r\nld-seed = 7\n"
                   "tcoupl = no\npme-order = whatever\ntc-grps = SYSTEM\nelectric-field-x = 0 0 0 "
                   "0\n"
+                  "verlet-buffer-pressure-tolerance = 0.5\n"
                   "pcoupl = No\nnwall = 0\nfreezegrps =\nlincs-order = 8\ninit-step = "
                   "5000000000\n");
     CHECK(strcmp(p.title, "a = b") == 0 && strcmp(p.define, "-DPOSRES  -DX=3") == 0);
@@ -138,6 +139,7 @@ static void test_refusals(void)
          "a.mdp:4: ref-t = -1: must not be"},
         {COUPLED "nsttcouple = 0\n", "a.mdp:5: nsttcouple = 0: must be positive"},
         {"tau-t = 0.1 0.1\n", "a.mdp:1: tau-t = 0.1 0.1: expected a number (one group: one value)"},
+        {"verlet-buffer-pressure-tolerance = 0.1\n", "(the pair-list buffer follows from"},
         {"lincs-order = 0\n", "a.mdp:1: lincs-order = 0: must be between 1 and 100"},
     };
     md_params p;

@@ -24,7 +24,8 @@
  *   uneven     rcoulomb != rvdw: two comparisons instead of one
  *   rule       where c6 and c12 come from
  *   masked     exclusions and diagonal
- *   lj         rows 0, 1 and 2, 3 have Lennard-Jones: 0 none, 1 only the first two, 2 all
+ *   lj         rows 0, 1 and 2, 3 have Lennard-Jones: 0 none, 1 only the first two, 2 all (always 2
+ *              where masked: few entries)
  *
  * A pair that does not interact gets y = 0 by a bitwise and, which also removes what r = 0 leaves.
  * Denormals are flushed: pairs with padding produce them, and they would be slow.
@@ -243,7 +244,7 @@ INLINE void segments(const constants *c, md_pairs *pairs, i_cluster *ic, const m
 {
     const int *j = list->j, *s = work->start;
     const uint32_t *mask = list->mask + work->mask_start;
-    segment(c, pairs, ic, j + s[0], j + s[1], mask, 0, 4, energy, uneven, rule, true, lj);
+    segment(c, pairs, ic, j + s[0], j + s[1], mask, 0, 4, energy, uneven, rule, true, 2);
     segment(c, pairs, ic, j + s[1], j + s[2], NULL, 0, 4, energy, uneven, rule, false, lj);
     segment(c, pairs, ic, j + s[2], j + s[3], NULL, 0, 2, energy, uneven, rule, false, lj);
     segment(c, pairs, ic, j + s[3], j + s[4], NULL, 2, 4, energy, uneven, rule, false, lj);
@@ -305,7 +306,8 @@ INLINE void walk(const md_nonbonded *nb, md_pairs *pairs, const md_list *list, c
         const md_work *work = &list->work[w];
         i_cluster ic;
         begin_i(nb, pairs, work->cluster, rule, &ic);
-        switch (pairs->lj_rows[work->cluster]) {
+        /* rare variants are not worth three times the code: Lennard-Jones of nothing is 0 */
+        switch (uneven || rule == MD_LJ_TABLE ? 2 : pairs->lj_rows[work->cluster]) {
         case 0: segments(c, pairs, &ic, list, work, energy, uneven, rule, 0); break;
         case 1: segments(c, pairs, &ic, list, work, energy, uneven, rule, 1); break;
         default: segments(c, pairs, &ic, list, work, energy, uneven, rule, 2); break;

@@ -108,7 +108,8 @@ static void check_one(md_rows *rows, md_pairs_options options, const md_pairs_op
     CHECK_OK(md_pairs_rebuild(pairs, rows));
     float *was = all_distances(rows);
     bool prunes = options.rprune > 0 && options.rprune < options.rlist;
-    check_lists(pairs, rows, was, options.rlist - 1e-6, prunes ? options.rprune : options.rlist - 1e-6);
+    int n = check_lists(pairs, rows, was, options.rlist - 1e-6, prunes ? options.rprune : options.rlist - 1e-6);
+    CHECK(n > 0 || rows->n_owned < 2);
     md_pairs_stats stats;
     md_pairs_stats_of(pairs, &stats);
     CHECK(stats.n_clusters == pairs->n_clusters && stats.n_cluster_pairs >= 0);
@@ -117,7 +118,8 @@ static void check_one(md_rows *rows, md_pairs_options options, const md_pairs_op
             for (int k = 0; k < 3; k++) rows->x[row][k] += 0.05 * (cells_random() - 0.5);
         for (md_part part = MD_PART_LOCAL; part < MD_N_PARTS; part++)
             md_pairs_prune(pairs, rows, part);
-        check_lists(pairs, rows, was, options.rlist - 1e-6, options.rprune - 1e-6);
+        n = check_lists(pairs, rows, was, options.rlist - 1e-6, options.rprune - 1e-6);
+        CHECK(n > 0 || rows->n_owned < 2);
     }
     base_free(was);
     md_pairs_destroy(&pairs);

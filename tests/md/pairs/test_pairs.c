@@ -108,7 +108,8 @@ static void check_one(md_rows *rows, md_pairs_options options, const md_pairs_op
     CHECK_OK(md_pairs_rebuild(pairs, rows));
     float *was = all_distances(rows);
     bool prunes = options.rprune > 0 && options.rprune < options.rlist;
-    int n = check_lists(pairs, rows, was, options.rlist - 1e-6, prunes ? options.rprune : options.rlist - 1e-6);
+    double radius = prunes ? options.rprune : options.rlist - 1e-6;
+    int n = check_lists(pairs, rows, was, options.rlist - 1e-6, radius);
     CHECK(n > 0 || rows->n_owned < 2);
     md_pairs_stats stats;
     md_pairs_stats_of(pairs, &stats);

@@ -184,14 +184,13 @@ static sundog_status choose_lists(const md_run_options *options, md_system *syst
             note(system, "Note: no thermostat and no velocities; the pair-list buffer is made for "
                          "300 K.\n");
         }
-        int lifetime = system->nstlist - 1;
         BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params, system->temperature,
-                                  lifetime, &system->rlist));
+                                  system->nstlist, &system->rlist));
         enum { PRUNE_INTERVAL = 5 };
         if (system->nstlist > 2 * PRUNE_INTERVAL) {
             system->nstprune = PRUNE_INTERVAL;
             BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params,
-                                      system->temperature, PRUNE_INTERVAL - 1, &system->rprune));
+                                      system->temperature, PRUNE_INTERVAL, &system->rprune));
         }
     }
     if (system->rlist < cutoff)

@@ -37,6 +37,11 @@ __attribute__((format(printf, 2, 3))) static void note(md_system *system, const 
 static sundog_status read_inputs(const md_run_options *options, md_system *system)
 {
     BASE_TRY(md_mdp_read(options->mdp, &system->params));
+    for (const char *line = system->params.notes; *line;) {
+        size_t n = strcspn(line, "\n");
+        note(system, "Note: %s: %.*s\n", options->mdp, (int)n, line);
+        line += n + (line[n] == '\n');
+    }
     md_top_options top_options = {.define = system->params.define,
                                   .include_dir = options->include_dir,
                                   .n_include_dirs = options->n_include_dirs,
@@ -300,16 +305,18 @@ static sundog_status setup(const md_run_options *options, md_system *system)
              ": nothing is left to do but the last step.\n",
              system->state.step, system->last_step);
     if (system->last_step < system->state.step) system->last_step = system->state.step;
+    double charge = md_topology_total_charge(system->topology);
+    if (fabs(charge - rint(charge)) > 0.01)
+        note(system, "Warning: the total charge of %s is %.4f e, not a whole number.\n",
+             options->top, charge);
+    else if (fabs(charge) > 0.5)
+        note(system, "Note: the system has a total charge of %.0f e.\n", charge);
     system->n_dof = degrees_of_freedom(system->topology, params->comm_mode);
     system->has_constraints = md_topology_count(system->topology, MD_CONSTRAINT) > 0 ||
                               md_topology_count(system->topology, MD_SETTLE) > 0;
     BASE_TRY(choose_lists(options, system));
 
-    double group_radius = 0;
-    for (int b = 0; b < system->topology->n_molblocks; b++)
-        group_radius =
-            fmax(group_radius,
-                 system->topology->moltype[system->topology->molblock[b].moltype].group_radius);
+    double group_radius = md_topology_group_radius(system->topology);
     system->reach = (md_reach){options->scheme, system->rlist, group_radius};
     BASE_TRY(choose_grid(options, system));
     return choose_route(options, system);

@@ -57,6 +57,7 @@ static sundog_status create(worker *w)
     BASE_TRY(md_domain_create(w->team, system->topology, &system->state.box, &domain_options,
                               &w->domain));
     md_pairs_options pairs_options = {.j_cluster = w->shared->j_cluster,
+                                      .type_has_lj = md_nonbonded_type_has_lj(w->shared->nonbonded),
                                       .rlist = system->rlist,
                                       .rprune = system->nstprune > 0 ? system->rprune : 0};
     md_pairs_create(&pairs_options, &w->field.pairs);

@@ -60,6 +60,8 @@ int command_run(int argc, char **argv)
     if (code == 0) code = run_args_finish("sundog run", &args);
     if (code != 0) return code;
 
+    const char *timeout = getenv("SUNDOG_PEER_TIMEOUT");
+    if (timeout) args.options.peer_timeout_s = strtod(timeout, NULL);
     char *line = join(argc, argv);
     args.options.command_line = line;
     args.options.notes = true;

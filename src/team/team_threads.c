@@ -185,19 +185,24 @@ sundog_status team_wait(sundog_team *team, team_bell *bell, const team_condition
         if (team_is_dead(team)) return team_fail_dead(team);
         base_pause();
     }
-    int64_t start = base_clock_ns();
+    /* A look that comes very late (the process was stopped, the machine slept) counts as two sleeps:
+     * the peers were held up as well. */
+    int64_t waited = 0, last_look = base_clock_ns();
     for (;;) {
+        int64_t now = base_clock_ns(), pause = now - last_look;
+        waited += pause < 2 * LONGEST_SLEEP_NS ? pause : 2 * LONGEST_SLEEP_NS;
+        last_look = now;
         uint32_t sequence = atomic_load(&bell->sequence);
         atomic_fetch_add(&bell->sleepers, 1);
         bool ready = condition->ready(condition->arg);
         bool dead = team_is_dead(team);
         int64_t timeout = atomic_load(&team->shared->timeout_ns);
-        int64_t left = timeout > 0 ? timeout - (base_clock_ns() - start) : LONGEST_SLEEP_NS;
+        int64_t left = timeout > 0 ? timeout - waited : LONGEST_SLEEP_NS;
         if (!ready && !dead && left > 0)
             bell_sleep(bell, sequence, left < LONGEST_SLEEP_NS ? left : LONGEST_SLEEP_NS);
         atomic_fetch_sub(&bell->sleepers, 1);
         if (ready) return SUNDOG_OK;
         if (dead) return team_fail_dead(team);
-        if (left <= 0) return time_out(team, condition, base_clock_ns() - start);
+        if (left <= 0) return time_out(team, condition, waited);
     }
 }

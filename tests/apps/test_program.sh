@@ -168,6 +168,19 @@ case_signals() {
     done
 }
 
+# A run that is stopped for longer than ranks wait for each other goes on unharmed.
+case_suspended() {
+    expect 0 'ns/day' $run -dd 2 1 1 -o awake -nsteps 400
+    SUNDOG_PEER_TIMEOUT=4 $run -dd 2 1 1 -o asleep -nsteps 400 >out.txt 2>&1 &
+    pid=$!
+    wait_lines asleep/energy.csv 4
+    kill -STOP $pid
+    sleep 5
+    kill -CONT $pid
+    wait $pid || fail "a suspended run ended badly: $(cat out.txt)"
+    same awake asleep
+}
+
 case_killed() {
     expect 0 'ns/day' $run -dd 2 1 1 -o alive -nsteps 400
     $run -dd 2 1 1 -o killed -nsteps 400 -cpt 0.0002 >out.txt 2>&1 &
@@ -195,7 +208,7 @@ for term in one:
 END
 }
 
-for name in ${*:-usage input_errors grids files restart restart_refused signals killed replicate}; do
+for name in ${*:-usage input_errors grids files restart restart_refused signals suspended killed replicate}; do
     "case_$name"
     echo "$name done"
 done

@@ -57,8 +57,8 @@ static sundog_status run_domains(const md_shared *shared, int n)
         domain_thread *self = &domain[n_started];
         self->team = team[n_started];
         self->shared = shared;
-        if (shared->options->peer_timeout_s > 0)
-            sundog_team_set_timeout(self->team, shared->options->peer_timeout_s);
+        double timeout = shared->options->peer_timeout_s;
+        sundog_team_set_timeout(self->team, timeout > 0 ? timeout : 600);
         int error = pthread_create(&self->thread, NULL, domain_main, self);
         if (error == 0) continue;
         status = base_fail(SUNDOG_ERR_MEMORY, "cannot start thread %d of %d: %s", n_started + 1, n,

@@ -58,7 +58,7 @@ typedef struct md_run_options {
     bool notes;                /* choices and warnings on stderr, too */
     double checkpoint_minutes; /* 0: only at the end */
     double max_hours;          /* <= 0: no limit */
-    double peer_timeout_s;     /* 0: default */
+    double peer_timeout_s;     /* how long a domain waits for another; 0: 600 */
     void (*observe)(void *arg, const md_observation *what);
     void *observe_arg;
     int observe_every;        /* steps; 0: never */

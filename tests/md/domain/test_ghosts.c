@@ -249,7 +249,8 @@ static void run_case(world *w, const int n[3], const double *const relative[3], 
     w->options.reach.scheme = scheme;
     static int n_cases;         /* all rungs and both routes take turns */
     int n_rungs;
-    w->options.rung = sundog_exchange_rungs(&n_rungs)[n_cases % n_rungs];
+    const char *const *rungs = sundog_exchange_rungs(&n_rungs);
+    w->options.rung = rungs[n_cases % n_rungs];
     w->options.route = n_cases / n_rungs % 2 && strcmp(w->options.rung, "direct")
                            ? SUNDOG_ROUTE_STAGED
                            : SUNDOG_ROUTE_DIRECT;

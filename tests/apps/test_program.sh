@@ -198,14 +198,23 @@ case_replicate() {
     echo 'continuation = yes' >>nve.mdp
     expect 0 '1500 atoms' "$sundog" run -f nve.mdp $water -nsteps 0 -o single
     expect 0 '9000 atoms' "$sundog" run -f nve.mdp $water -nsteps 0 -o multiple -replicate 3 1 2
-    python3 - single/energy.csv multiple/energy.csv <<'END' || fail 'replicated energies'
-import csv, sys
-one, six = (list(csv.DictReader(open(f)))[0] for f in sys.argv[1:])
-for term in one:
-    if '(kJ/mol)' in term:
-        a, b = 6 * float(one[term]), float(six[term])
-        assert abs(a - b) <= 2e-6 * abs(a) + 0.05, (term, a, b)
-END
+    # every energy term of six copies is six times that of one
+    awk -F, 'FNR == 1 { file++; n = NF; split($0, name, ",") }
+             FNR == 2 { for (k = 1; k <= n; k++) value[file, k] = $k }
+             END {
+                 for (k = 1; k <= n; k++) {
+                     if (name[k] !~ /\(kJ\/mol\)/) continue
+                     compared++
+                     off = value[2, k] - 6 * value[1, k]
+                     size = value[1, k] < 0 ? -value[1, k] : value[1, k]
+                     if (off < 0) off = -off
+                     if (!(off <= 12e-6 * size + 0.05)) {
+                         print name[k] ": " value[1, k] " times 6 is not " value[2, k]
+                         exit 1
+                     }
+                 }
+                 exit compared < 10
+             }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
 for name in ${*:-usage input_errors grids files restart restart_refused signals suspended killed replicate}; do

@@ -3,8 +3,8 @@
  *
  *   rank r owns 5 + 3 r nodes       rows:  [ owned | ghosts: nodes of rank r - 1 ]
  *
- * Which nodes is an irregular map: a list of row numbers, in any order. Forward brings their values;
- * reverse takes back what each rank has added up for its ghosts.
+ * Which nodes is an irregular map: a list of row numbers, in any order. Forward brings their
+ * values; reverse takes back what each rank has added up for its ghosts.
  */
 #include <sundog/sundog.h>
 

@@ -51,7 +51,8 @@ static void serial_run(void)
             for (int x = 0; x < GRID; x++) {
                 double around[9];
                 for (int k = 0; k < 9; k++)
-                    around[k] = serial[(y + k / 3 - 1 + GRID) % GRID][(x + k % 3 - 1 + GRID) % GRID];
+                    around[k] =
+                        serial[(y + k / 3 - 1 + GRID) % GRID][(x + k % 3 - 1 + GRID) % GRID];
                 next[y][x] = relax(around);
             }
         memcpy(serial, next, sizeof serial);
@@ -122,8 +123,8 @@ static void *rank_main(void *handle)
     CHECK(sundog_team_sum_double(team, &n_wrong, 1));
     CHECK(sundog_team_sum_double(team, &heat, 1));
     if (rank == 0)
-        printf("%d x %d cells on %d ranks, %d steps: heat %.6f, %g cells differ from serial\n", GRID,
-               GRID, N_RANKS, N_STEPS, heat, n_wrong);
+        printf("%d x %d cells on %d ranks, %d steps: heat %.6f, %g cells differ from serial\n",
+               GRID, GRID, N_RANKS, N_STEPS, heat, n_wrong);
 
     sundog_exchange_destroy(&exchange);
     sundog_plan_destroy(&plan);

@@ -185,8 +185,8 @@ sundog_status team_wait(sundog_team *team, team_bell *bell, const team_condition
         if (team_is_dead(team)) return team_fail_dead(team);
         base_pause();
     }
-    /* A look that comes very late (the process was stopped, the machine slept) counts as two sleeps:
-     * the peers were held up as well. */
+    /* A look that comes very late (the process was stopped, the machine slept) counts as two
+     * sleeps: the peers were held up as well. */
     int64_t waited = 0, last_look = base_clock_ns();
     for (;;) {
         int64_t now = base_clock_ns(), pause = now - last_look;

@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
-water="-c $source/systems/grappa-like/0001.5/conf.gro -p $source/systems/grappa-like/0001.5/topol.top"
+box=$source/systems/grappa-like/0001.5
+water="-c $box/conf.gro -p $box/topol.top"
 
 fail() { echo "FAILED: $*" >&2; failed=1; }
 
@@ -99,20 +100,24 @@ files='energy.csv traj_comp.xtc traj.trr confout.gro'
 
 # same DIR DIR: all results are the same bytes
 same() {
-    for file in $files; do cmp "$1/$file" "$2/$file" >&2 || fail "$1/$file and $2/$file differ"; done
+    for file in $files; do
+        cmp "$1/$file" "$2/$file" >&2 || fail "$1/$file and $2/$file differ"
+    done
 }
 
 case_files() {
     expect 0 'ns/day' $run -dd 2 2 2 -o first
     for file in $files md.log state.cpt; do [ -s "first/$file" ] || fail "no first/$file"; done
-    [ "$(wc -l <first/energy.csv)" -eq 8 ] || fail 'energy.csv must have a header and steps 0, 10, .. 60'
+    [ "$(wc -l <first/energy.csv)" -eq 8 ] ||
+        fail 'energy.csv must have a header and steps 0, 10, .. 60'
     head -1 first/energy.csv | grep -q 'Time (ps),Bond (kJ/mol)' || fail 'header of energy.csv'
     grep -q 'Finished at step 60' first/md.log || fail 'no last line in md.log'
     expect 0 'ns/day' $run -dd 2 2 2 -o second
     same first second
     # a new run keeps the old files
     expect 0 'ns/day' $run -dd 2 2 2 -o second -nsteps 0
-    [ -s 'second/#energy.csv.1#' ] && [ -s 'second/#state.cpt.1#' ] || fail 'old files were not kept'
+    [ -s 'second/#energy.csv.1#' ] && [ -s 'second/#state.cpt.1#' ] ||
+        fail 'old files were not kept'
     cmp -s first/energy.csv 'second/#energy.csv.1#' || fail 'the kept file changed'
 }
 
@@ -163,7 +168,8 @@ case_signals() {
         wait $pid || fail "exit code after SIG$signal"
         grep -q -- '-cpi' out.txt || fail "SIG$signal: does not say how to go on"
         [ -s "stopped$signal/state.cpt" ] || fail "SIG$signal: no checkpoint"
-        expect 0 'ns/day' $run -dd 2 1 1 -o "stopped$signal" -nsteps 400 -cpi "stopped$signal/state.cpt"
+        expect 0 'ns/day' $run -dd 2 1 1 -o "stopped$signal" -nsteps 400 \
+            -cpi "stopped$signal/state.cpt"
         same calm "stopped$signal"
     done
 }
@@ -217,7 +223,9 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-for name in ${*:-usage input_errors grids files restart restart_refused signals suspended killed replicate}; do
+[ $# -gt 0 ] || set -- usage input_errors grids files restart restart_refused signals suspended \
+    killed replicate
+for name in "$@"; do
     "case_$name"
     echo "$name done"
 done

@@ -51,11 +51,12 @@ static sundog_status choose_kernel(const char *name, const md_nonbonded_ops **ou
     if (name) {
         *out = find_kernel(name);
         if (!*out)
-            return base_fail(SUNDOG_ERR_ARGUMENT, "no pair kernel is called '%s'; there are %s", name,
-                             N_KERNELS > 1 ? "avx2 and reference" : "reference");
+            return base_fail(SUNDOG_ERR_ARGUMENT, "no pair kernel is called '%s'; there are %s",
+                             name, N_KERNELS > 1 ? "avx2 and reference" : "reference");
         if (!(*out)->runs())
             return base_fail(SUNDOG_ERR_UNSUPPORTED,
-                             "this processor cannot run the pair kernel '%s'; use 'reference'", name);
+                             "this processor cannot run the pair kernel '%s'; use 'reference'",
+                             name);
         return SUNDOG_OK;
     }
     for (int k = N_KERNELS - 1; k >= 0; k--)
@@ -125,7 +126,9 @@ static void set_lj(md_nonbonded *nb, const md_topology *topology)
         nb->table[k][1] = (float)(12.0 / 16384 * nb->c12[k]);
         if (nb->c6[k] != 0 || nb->c12[k] != 0) nb->has_lj[k / (size_t)n] = true;
     }
-    nb->rule = is_geometric(nb) ? MD_LJ_GEOMETRIC : is_berthelot(nb) ? MD_LJ_BERTHELOT : MD_LJ_TABLE;
+    nb->rule = is_geometric(nb)    ? MD_LJ_GEOMETRIC
+               : is_berthelot(nb) ? MD_LJ_BERTHELOT
+                                  : MD_LJ_TABLE;
     for (int i = 0; i < n; i++) {
         double c6 = nb->c6[i * n + i], c12 = nb->c12[i * n + i];
         bool berthelot = nb->rule == MD_LJ_BERTHELOT;
@@ -153,7 +156,8 @@ sundog_status md_nonbonded_create(const md_topology *topology, const md_params *
     const md_nonbonded_ops *ops = NULL;
     BASE_TRY(choose_kernel(kernel, &ops));
     if (!(params->rcoulomb > 0) || !(params->rvdw > 0))
-        return base_fail(SUNDOG_ERR_ARGUMENT, "rcoulomb is %g and rvdw %g nm, both must be positive",
+        return base_fail(SUNDOG_ERR_ARGUMENT,
+                         "rcoulomb is %g and rvdw %g nm, both must be positive",
                          params->rcoulomb, params->rvdw);
     md_nonbonded *nb = base_alloc_zero(sizeof *nb);
     nb->ops = ops;

@@ -1,23 +1,24 @@
-/* Pair kernel for AVX2 and FMA: 4 i rows against 8 j rows, taken from two j-clusters of 4 wherever they
- * are ("4 x (4 + 4)"). A vector holds one i row with 8 j rows.
+/* Pair kernel for AVX2 and FMA: 4 i rows against 8 j rows, taken from two j-clusters of 4 wherever
+ * they are ("4 x (4 + 4)"). A vector holds one i row with 8 j rows.
  *
- * With y = 2/r (what one Newton step on the hardware estimate of 1/sqrt gives without its factor 1/2)
- * and all powers of 2 moved into constants, per pair:
+ * With y = 2/r (what one Newton step on the hardware estimate of 1/sqrt gives without its factor
+ * 1/2) and all powers of 2 moved into constants, per pair:
  *
  *   F/r  = qq (y^3 - k) + y^2 s (c12' s - c6')          s = y^6
  *          qq = f qi qj / 8, k = 16 krf, c6' = 6/256 c6, c12' = 12/16384 c12
  *   V_c  = 4 qq (y + 2 krf r^2 - 2 crf)
  *   V_lj = 1/3 c12' (s^2 - sc^2) - 2/3 c6' (s - sc)     sc = 64 / rvdw^6, or 0 without shift
  *
- * With Lorentz-Berthelot rules, e = 3/2 of the product of the rows' 2 sqrt(epsilon), si = sigma_i / 4:
+ * With Lorentz-Berthelot rules, e = 3/2 of the product of the rows' 2 sqrt(epsilon) and
+ * si = sigma_i / 4:
  *
- *   s = ((si + sj) y)^6 = (sigma/r)^6     F/r = e y^2 s (2 s - 1)     V_lj = 2/3 e (s^2 - s - shift)
+ *   s = ((si + sj) y)^6 = (sigma/r)^6   F/r = e y^2 s (2 s - 1)   V_lj = 2/3 e (s^2 - s - shift)
  *
- * Why this shape. A pair that is listed but out of reach costs as much as one that counts. 4 x 8 tiles
- * of neighbours in space would waste more than half; here tiles stay 4 x 4, or 2 x 4 in the segments
- * `low` and `high`, for two more loads and stores per j-cluster. The bound is the multiply-add units:
- * 14 operations a vector without Lennard-Jones, 21 with; adding forces by separate multiplications
- * and additions keeps the adders busy instead.
+ * Why this shape. A pair that is listed but out of reach costs as much as one that counts. 4 x 8
+ * tiles of neighbours in space would waste more than half; here tiles stay 4 x 4, or 2 x 4 in the
+ * segments `low` and `high`, for two more loads and stores per j-cluster. The bound is the
+ * multiply-add units: 14 operations a vector without Lennard-Jones, 21 with; adding forces by
+ * separate multiplications and additions keeps the adders busy instead.
  *
  * One source, many variants: every `const` flag below is a constant where the function is inlined.
  *   energy     energies wanted, or only forces
@@ -111,8 +112,8 @@ INLINE __m256 lanes(uint32_t bits, const int m)
 }
 
 /* Lennard-Jones F/r of i row m; energy added for lanes in `count`. */
-INLINE __m256 berthelot_lj(const constants *c, i_cluster *ic, const int m, const j_rows *j, __m256 y,
-                           __m256 y2, __m256 count, const bool energy)
+INLINE __m256 berthelot_lj(const constants *c, i_cluster *ic, const int m, const j_rows *j,
+                           __m256 y, __m256 y2, __m256 count, const bool energy)
 {
     __m256 sigma = _mm256_add_ps(_mm256_broadcast_ss(&ic->lj0[m]), j->lj0);
     __m256 e = _mm256_mul_ps(_mm256_broadcast_ss(&ic->lj1[m]), j->lj1);
@@ -153,8 +154,8 @@ INLINE __m256 lennard_jones(const constants *c, i_cluster *ic, const int m, cons
 }
 
 /* i rows first .. first + n - 1 with 8 j rows, step by step together: a row alone is a chain of 50
- * cycles, and the processor does not look far enough ahead to overlap chains by itself. fj collects the
- * force on i. `list` and `interacts`: lanes, if masked. */
+ * cycles, and the processor does not look far enough ahead to overlap chains by itself. fj collects
+ * the force on i. `list` and `interacts`: lanes, if masked. */
 INLINE void pair_rows(const constants *c, i_cluster *ic, const int first, const int n,
                       const j_rows *j, i_row *fj, uint32_t list, uint32_t interacts,
                       const bool energy, const bool uneven, const md_lj_rule rule,
@@ -212,8 +213,8 @@ INLINE void pair_rows(const constants *c, i_cluster *ic, const int first, const 
 }
 
 /* One segment of a working list, rows first_row .. end_row - 1 of the i-cluster. */
-INLINE void segment(const constants *c, md_pairs *pairs, i_cluster *ic, const int *j, const int *end,
-                    const uint32_t *mask, const int first_row, const int end_row,
+INLINE void segment(const constants *c, md_pairs *pairs, i_cluster *ic, const int *j,
+                    const int *end, const uint32_t *mask, const int first_row, const int end_row,
                     const bool energy, const bool uneven, const md_lj_rule rule,
                     const bool masked, const int lj)
 {

@@ -1,16 +1,16 @@
 /* Inside of md_nonbonded: what its kernels share.
  *
- * A kernel is one function that walks the working list of one part. A new one (SSE or AVX1, AVX-512, a
- * switched potential) is a file of its own that ends in one md_nonbonded_ops, and a line in the table
- * of nonbonded.c.
+ * A kernel is one function that walks the working list of one part. A new one (SSE or AVX1,
+ * AVX-512, a switched potential) is a file of its own that ends in one md_nonbonded_ops, and a line
+ * in the table of nonbonded.c.
  */
 #ifndef MD_NONBONDED_KERNELS_H
 #define MD_NONBONDED_KERNELS_H
 #include "md/force/nonbonded.h"
 #include "md/pairs/lists.h"
 
-/* How c6 and c12 of a pair of types follow from one another. Two floats of each slot (pairs->lj), the
- * first in lj[8 c + i], the second in lj[8 c + 4 + i]. */
+/* How c6 and c12 of a pair of types follow from one another. Two floats of each slot (pairs->lj),
+ * the first in lj[8 c + i], the second in lj[8 c + 4 + i]. */
 typedef enum md_lj_rule {
     MD_LJ_GEOMETRIC,            /* sqrt(c6), sqrt(c12): the pair has their products */
     MD_LJ_BERTHELOT,            /* sigma / 4, 2 sqrt(epsilon): half the pair's sigma is the sum,
@@ -22,8 +22,8 @@ typedef struct md_nonbonded_ops {
     const char *name;
     int j_cluster;
     bool (*runs)(void);         /* on this processor */
-    /* Forces into pairs->f (zeroed by the caller), in the layout of lists.h. energy NULL: not wanted;
-     * else its fields are set. */
+    /* Forces into pairs->f (zeroed by the caller), in the layout of lists.h. energy NULL: not
+     * wanted; else its fields are set. */
     void (*force)(const md_nonbonded *nonbonded, md_pairs *pairs, md_part part,
                   md_pair_energy *energy);
 } md_nonbonded_ops;

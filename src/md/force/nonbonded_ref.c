@@ -1,5 +1,5 @@
-/* The pair kernel to read first, and to measure the others by: one pair at a time, branches for what
- * the fast ones do with masks, parameters from the table, any list shape.
+/* The pair kernel to read first, and to measure the others by: one pair at a time, branches for
+ * what the fast ones do with masks, parameters from the table, any list shape.
  *
  *   V = c12 / r^12 - c6 / r^6 - shift + f qi qj (1/r + krf r^2 - crf)     F = -dV/dr (xi - xj) / r
  *
@@ -70,7 +70,8 @@ static void force_reference(const md_nonbonded *nb, md_pairs *pairs, md_part par
         for (int s = 0; s < MD_N_SEGMENTS; s++)
             for (int k = work->start[s]; k < work->start[s + 1]; k++) {
                 uint32_t mask = MD_MASK_ALL;
-                if (s == MD_SEGMENT_MASKED) mask = list->mask[work->mask_start + k - work->start[0]];
+                if (s == MD_SEGMENT_MASKED)
+                    mask = list->mask[work->mask_start + k - work->start[0]];
                 cluster_pair(nb, pairs, work->cluster, list->j[k], first[s], end[s], mask, &sum);
             }
     }

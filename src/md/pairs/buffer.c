@@ -1,4 +1,4 @@
-/* Verlet buffer. The derivation is in docs/verlet-buffer.md; in short, for a pair of classes of atoms
+/* Verlet buffer. The derivation is in docs/verlet-buffer.md; in short, for two classes of atoms
  *
  *   s2    variance of the change of their distance while a list lives, both atoms' added
  *   b     rlist - rc,  Q = upper tail of the normal distribution at b/s, g = its density there
@@ -6,9 +6,9 @@
  *           +V''/6  (s (b^2 + 2 s2) g - b (b^2 + 3 s2) Q)
  *           -V'''/24((b^4 + 6 b^2 s2 + 3 s2^2) Q - b s (b^2 + 5 s2) g)
  *
- * is the mean energy, per nm of list radius' shell thickness, of pairs that were beyond rlist and are
- * now unseen within rc. 4 pi rlist^2 times the density of partners times |E|, per life of a list, is the
- * drift; rlist is the smallest that keeps its sum over classes below the tolerance.
+ * is the mean energy, per nm of list radius' shell thickness, of pairs that were beyond rlist and
+ * are now unseen within rc. 4 pi rlist^2 times the density of partners times |E|, per life of a
+ * list, is the drift; rlist is the smallest that keeps its sum over classes below the tolerance.
  *
  * Rejected: letting contributions of opposite sign cancel. They do for average charges, but the sum
  * is then a small difference of guesses. Not done: credit for what a list of clusters holds beyond
@@ -36,7 +36,8 @@ typedef struct derivatives {
     double rc, v1, v2, v3;      /* of the potential at its cut-off rc */
 } derivatives;
 
-/* 1 - <cos> of a free rotor's angle never exceeds 1.29; a third of the mean square chord 2 (1 - cos) */
+/* 1 - <cos> of a free rotor's angle never exceeds 1.29; a third of the mean square chord
+ * 2 (1 - cos) */
 static double largest_turn(double radius)
 {
     return 2.0 / 3 * 1.29 * radius * radius;
@@ -139,7 +140,8 @@ static double unseen_energy(const derivatives *v, double rlist, double s2)
     double g = exp(-0.5 * b * b / s2) / sqrt(2 * acos(-1));
     double second = (b * b + s2) * tail - b * s * g;
     double third = s * (b * b + 2 * s2) * g - b * (b * b + 3 * s2) * tail;
-    double fourth = (b * b * b * b + 6 * b * b * s2 + 3 * s2 * s2) * tail - b * s * (b * b + 5 * s2) * g;
+    double fourth = (b * b * b * b + 6 * b * b * s2 + 3 * s2 * s2) * tail -
+                    b * s * (b * b + 5 * s2) * g;
     return -v->v1 / 2 * second + v->v2 / 6 * third - v->v3 / 24 * fourth;
 }
 
@@ -170,7 +172,8 @@ static double drift(const md_topology *topology, const md_params *params, const 
         for (int b = a; b < n; b++) {
             double s2 = variance(&class[a], kt * age * age) + variance(&class[b], kt * age * age);
             if (s2 <= 0) continue;
-            size_t types = (size_t)class[a].type * (size_t)topology->n_atomtypes + (size_t)class[b].type;
+            size_t types = (size_t)class[a].type * (size_t)topology->n_atomtypes +
+                           (size_t)class[b].type;
             derivatives lj = lj_at(topology->c6[types], topology->c12[types], params->rvdw);
             derivatives coulomb = coulomb_at(params, class[a].charge * class[b].charge);
             double e = unseen_energy(&lj, rlist, s2) + unseen_energy(&coulomb, rlist, s2);
@@ -214,15 +217,18 @@ sundog_status md_verlet_buffer(const md_topology *topology, const md_box *box,
     const double longest = fmax(params->rcoulomb, params->rvdw), step = 0.001;
     if (params->verlet_buffer_tolerance < 0) {
         if (params->rlist < longest)
-            return base_fail(SUNDOG_ERR_INPUT, "rlist is %g nm, less than the longest cut-off %g nm",
+            return base_fail(SUNDOG_ERR_INPUT,
+                             "rlist is %g nm, less than the longest cut-off %g nm",
                              params->rlist, longest);
         *rlist = params->rlist;
         return SUNDOG_OK;
     }
     BASE_TRY(check(params, temperature, lifetime));
     if (!(params->verlet_buffer_tolerance > 0))
-        return base_fail(SUNDOG_ERR_INPUT, "verlet-buffer-tolerance is %g; it must be above 0, or -1 "
-                         "to use rlist as given", params->verlet_buffer_tolerance);
+        return base_fail(SUNDOG_ERR_INPUT,
+                         "verlet-buffer-tolerance is %g; it must be above 0, or -1 "
+                         "to use rlist as given",
+                         params->verlet_buffer_tolerance);
     atom_class *class;
     int n = find_classes(topology, &class), low = 0, high = 1;
     double volume = md_box_volume(box), kt = MD_BOLTZ * temperature;

@@ -2,9 +2,9 @@
  *
  * A grid is a set of rows that see the same partners: one zone, and in scheme shell one side of a
  * zone, so that no cluster reaches across the domain. Its bounding box is cut into columns whose
- * width is the edge of a cube that holds 4 rows; within a column rows are sorted along the column and
- * every 4 make a cluster. Columns run along the longest axis of the box, because each column ends
- * with a padded cluster: thin ghost layers would be a third padding otherwise.
+ * width is the edge of a cube that holds 4 rows; within a column rows are sorted along the column
+ * and every 4 make a cluster. Columns run along the longest axis of the box, because each column
+ * ends with a padded cluster: thin ghost layers would be a third padding otherwise.
  *
  * All sorts are counting sorts, then insertion sort of what is nearly sorted: linear in rows, and
  * rows that compare equal keep their order, so equal rows give equal lists.
@@ -28,8 +28,8 @@ static int grid_key(const md_rows *rows, int row, const float x[3])
     return key;
 }
 
-/* Rows by key into pairs->order; fills zone, first_row and n_rows of the grids. Grid 0 is always the
- * owned rows, be there any or not. */
+/* Rows by key into pairs->order; fills zone, first_row and n_rows of the grids. Grid 0 is always
+ * the owned rows, be there any or not. */
 static void split_rows(md_pairs *pairs, const md_rows *rows)
 {
     int count[MD_MAX_GRIDS] = {0}, grid_of_key[MD_MAX_GRIDS];

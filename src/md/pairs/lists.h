@@ -21,8 +21,8 @@
  *   low      only rows 0, 1 of the i-cluster come near the j-cluster: 8 pairs
  *   high     only rows 2, 3
  *
- * Each segment is filled up with the dummy cluster to a multiple of j_cluster / 4 entries, because a
- * SIMD kernel takes that many j-clusters into one vector, wherever they are.
+ * Each segment is filled up with the dummy cluster to a multiple of j_cluster / 4 entries, because
+ * a SIMD kernel takes that many j-clusters into one vector, wherever they are.
  *
  * mask of an entry: bit 4 i + j of the low half says the pair (i, j) is of this list, of the high
  * half (16 + 4 i + j) that it interacts; a pair of the list that does not interact is excluded.
@@ -82,8 +82,8 @@ typedef struct md_list {
     size_t capacity_work, capacity_j, capacity_mask;
 } md_list;
 
-/* Columns that the i-clusters of one column look into. All of one grid are next to each other in the
- * arrays; sides are along axis[0] and axis[1] of that grid. */
+/* Columns that the i-clusters of one column look into. All of one grid are next to each other in
+ * the arrays; sides are along axis[0] and axis[1] of that grid. */
 typedef struct md_neighbours {
     int n_grids, n;
     struct {
@@ -129,7 +129,8 @@ struct md_pairs {
 struct md_pairs_ops {
     /* Clusters whose boxes come within r of that of cluster i, from pairs->neighbours, into out
      * (room for n_clusters + 8); returns how many. i's own column runs along `axis`; of its column
-     * only clusters >= i count if `half`. Calls come in order of i within a column: windows move on. */
+     * only clusters >= i count if `half`. Calls come in order of i within a column: windows move
+     * on. */
     int (*find)(md_pairs *pairs, int i, int axis, bool half, float r, int *out);
     /* Sort the unmasked entries j[n] of one outer list by which halves of cluster i have a pair
      * within sqrt(r2): out[0] both, out[1] rows 0 and 1, out[2] rows 2 and 3. */

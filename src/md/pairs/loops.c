@@ -1,5 +1,5 @@
-/* The inner loops of the pair search in plain C: what other processors run, and what the SIMD ones are
- * tested against.
+/* The inner loops of the pair search in plain C: what other processors run, and what the SIMD ones
+ * are tested against.
  */
 #include "md/pairs/search.h"
 
@@ -7,8 +7,8 @@
 
 /* Clusters c of [begin, end) whose box comes within sqrt(r2) of that of cluster i, and which begin
  * before `limit` along x. */
-static int test_boxes(const md_pairs *pairs, int i, int begin, int end, int x, float limit, float r2,
-                      int *out)
+static int test_boxes(const md_pairs *pairs, int i, int begin, int end, int x, float limit,
+                      float r2, int *out)
 {
     int n = 0;
     for (int c = begin; c < end && pairs->lo[x][c] <= limit; c++) {

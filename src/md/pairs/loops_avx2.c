@@ -1,5 +1,5 @@
-/* The inner loops of the pair search for AVX2: 8 columns, 8 bounding boxes or 8 of the 16 pairs of two
- * clusters a step.
+/* The inner loops of the pair search for AVX2: 8 columns, 8 bounding boxes or 8 of the 16 pairs of
+ * two clusters a step.
  */
 #ifdef __AVX2__
 #include "md/pairs/search.h"
@@ -17,8 +17,8 @@ static inline __m256 gap8(__m256 lo_i, __m256 hi_i, const float *lo, const float
     return _mm256_max_ps(_mm256_max_ps(above, below), _mm256_setzero_ps());
 }
 
-/* Clusters c of [begin, end) whose box comes within sqrt(r2) of `box`, and which begin before `limit`
- * along x. Boxes are read 8 at a time, up to 7 past `end`; what lies there is dropped. */
+/* Clusters c of [begin, end) whose box comes within sqrt(r2) of `box`, and which begin before
+ * `limit` along x. Boxes are read 8 at a time, up to 7 past `end`; what lies there is dropped. */
 static inline int test_boxes(const md_pairs *pairs, const box8 *box, int begin, int end, int x,
                              float limit, __m256 r2, int *out)
 {

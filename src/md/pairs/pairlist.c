@@ -1,12 +1,12 @@
 /* Outer lists: for every i-cluster the j-clusters whose bounding boxes come within rlist.
  *
  * All i-clusters of one column look into the same columns of each partner grid, so these are found
- * once a column. Clusters are sorted along columns: where columns of both grids run along the same axis
- * the window of each partner column only moves forward while i goes up its own column, and the work
- * is proportional to the boxes tested, about one and a half times those kept.
+ * once a column. Clusters are sorted along columns: where columns of both grids run along the same
+ * axis the window of each partner column only moves forward while i goes up its own column, and the
+ * work is proportional to the boxes tested, about one and a half times those kept.
  *
- * Which grids: LOCAL is grid 0 with itself, clusters j >= i. BORDER is grid 0 with every other grid and,
- * in scheme return, those pairs of ghost zones that share no axis.
+ * Which grids: LOCAL is grid 0 with itself, clusters j >= i. BORDER is grid 0 with every other grid
+ * and, in scheme return, those pairs of ghost zones that share no axis.
  *
  * Not done here: exact distances. Pruning has to be fast anyhow, and runs right after.
  */
@@ -17,7 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Coordinates are rounded to float and cut into columns in float; lists are that much larger, nm. */
+/* Coordinates are rounded to float and cut into columns in float; lists are that much larger (nm).
+ */
 static const float ROUNDING = 2e-5f;
 
 static bool are_partners(const md_pairs *pairs, const md_rows *rows, md_part part, int gi, int gj)
@@ -103,8 +104,8 @@ static uint32_t *mask_for(md_pairs *pairs, int j, int *n)
     return &pairs->masked_mask[pairs->mark[j] - 1];
 }
 
-/* Clusters that need a mask with cluster i, into pairs->masked and mark: i itself, whose pairs would count
- * twice, and those with rows excluded from i's. They need not be near. */
+/* Clusters that need a mask with cluster i, into pairs->masked and mark: i itself, whose pairs
+ * would count twice, and those with rows excluded from i's. They need not be near. */
 static int find_masks(md_pairs *pairs, const md_rows *rows, int i, bool half)
 {
     int n = 0;
@@ -125,7 +126,8 @@ static int find_masks(md_pairs *pairs, const md_rows *rows, int i, bool half)
     return n;
 }
 
-/* Finish the entry of cluster i, whose n partners lie at the end of the list: masked ones to the front. */
+/* Finish the entry of cluster i, whose n partners lie at the end of the list: masked ones to the
+ * front. */
 static void emit(md_pairs *pairs, const md_rows *rows, md_list *list, int i, int n, bool half)
 {
     int n_masks = find_masks(pairs, rows, i, half), *j = list->outer_j + list->n_outer_j, front = 0;
@@ -170,7 +172,8 @@ static void search_column(md_pairs *pairs, const md_rows *rows, md_part part, in
     if (pairs->neighbours.n_grids == 0) return;
     md_list *list = &pairs->list[part];
     for (int i = first; i < end; i++) {
-        BASE_RESERVE(list->outer_j, list->capacity_outer_j, list->n_outer_j + pairs->n_clusters + 8);
+        BASE_RESERVE(list->outer_j, list->capacity_outer_j,
+                     list->n_outer_j + pairs->n_clusters + 8);
         int n = pairs->ops->find(pairs, i, grid->axis[2], half, r, list->outer_j + list->n_outer_j);
         if (n > 0) emit(pairs, rows, list, i, n, half);
     }

@@ -1,9 +1,9 @@
 /* Pair lists: rows sorted into clusters, lists of cluster pairs within rlist, pruned now and then.
  *
  * Built from md_rows at every repartition. Two parts, so that the first can run while coordinates
- * travel: LOCAL (owned with owned) and BORDER (everything that involves a ghost). Which pairs belong
- * to the list is in rows.h; excluded pairs are in it, marked, because reaction field has a term for
- * them. The kernels that walk the lists are in force/nonbonded.h.
+ * travel: LOCAL (owned with owned) and BORDER (everything that involves a ghost). Which pairs
+ * belong to the list is in rows.h; excluded pairs are in it, marked, because reaction field has a
+ * term for them. The kernels that walk the lists are in force/nonbonded.h.
  */
 #ifndef MD_PAIRS_H
 #define MD_PAIRS_H
@@ -13,12 +13,13 @@
 
 typedef enum md_part { MD_PART_LOCAL, MD_PART_BORDER, MD_N_PARTS } md_part;
 
-/* Clusters are of 4 rows. j_cluster is how many j rows the kernel takes into one vector: 4, 8 or 16,
- * in groups of 4 from anywhere, so a wider vector does not make the tiles of the list coarser. */
+/* Clusters are of 4 rows. j_cluster is how many j rows the kernel takes into one vector: 4, 8 or
+ * 16, in groups of 4 from anywhere, so a wider vector does not make the tiles of the list
+ * coarser. */
 typedef struct md_pairs_options {
     int j_cluster;                  /* as md_nonbonded_create says */
     double rlist;                   /* nm, list radius at a rebuild */
-    double rprune;                  /* nm, inner radius for md_pairs_prune; 0 or >= rlist: no pruning */
+    double rprune;                  /* nm, inner radius for md_pairs_prune; 0 or >= rlist: none */
     const bool *type_has_lj;        /* md_nonbonded_type_has_lj; not copied. NULL: as if all had */
 } md_pairs_options;
 

@@ -11,8 +11,9 @@ static inline float gap(float lo_a, float hi_a, float lo_b, float hi_b)
     return larger > 0 ? larger : 0;
 }
 
-/* First cluster of neighbour column k that can be within r of cluster i along its axis x. If the columns
- * of both run along it, i only moves forward and so does the window; else it is searched for. */
+/* First cluster of neighbour column k that can be within r of cluster i along its axis x. If the
+ * columns of both run along it, i only moves forward and so does the window; else it is searched
+ * for. */
 static inline int window_begin(md_pairs *pairs, int k, int i, int x, bool forward, float r)
 {
     const float *hi = pairs->hi[x], bound = pairs->lo[x][i] - r;

@@ -1,7 +1,7 @@
-/* Pair kernels against a double loop in double precision: all kernels, both schemes, one and several
- * cells, with every option that changes what a pair contributes. Also: the same rows give the same
- * bits, forces are the derivative of the energy, nothing turns into NaN where atoms are excluded from
- * one another and sit on the same spot.
+/* Pair kernels against a double loop in double precision: all kernels, both schemes, one and
+ * several cells, with every option that changes what a pair contributes. Also: the same rows give
+ * the same bits, forces are the derivative of the energy, nothing turns into NaN where atoms are
+ * excluded from one another and sit on the same spot.
  *
  * What this cannot catch: a mistake in how rows are made from a real topology (test_systems).
  */
@@ -17,7 +17,8 @@ typedef struct sums {
 
 typedef enum rule { GEOMETRIC, BERTHELOT, ODD, N_RULES } rule;
 
-/* Four types: two usual ones, one without Lennard-Jones, one purely repulsive where the rule allows. */
+/* Four types: two usual ones, one without Lennard-Jones, one purely repulsive where the rule
+ * allows. */
 static md_topology make_topology(rule how, int n_types)
 {
     static const double sigma[4] = {0.25, 0.2, 0, 0.22}, eps[4] = {0.7, 0.3, 0, 0.5};
@@ -67,7 +68,9 @@ static double pair_force(const md_topology *top, const md_params *p, int ti, int
     }
     if (r < p->rvdw && !excluded) {
         double c6 = top->c6[ti * top->n_atomtypes + tj], c12 = top->c12[ti * top->n_atomtypes + tj];
-        double shift = p->vdw_modifier == MD_VDW_NONE ? 0 : c12 / pow(p->rvdw, 12) - c6 / pow(p->rvdw, 6);
+        double shift = p->vdw_modifier == MD_VDW_NONE
+                           ? 0
+                           : c12 / pow(p->rvdw, 12) - c6 / pow(p->rvdw, 6);
         out->lj += c12 / pow(r, 12) - c6 / pow(r, 6) - shift;
         f += 12 * c12 / pow(r, 14) - 6 * c6 / pow(r, 8);
     }
@@ -85,7 +88,8 @@ static sums brute_force(const cells_system *sys, const md_topology *top, const m
         for (int j = i + 1; j < sys->n_atoms; j++) {
             double d[3], r2 = shortest(sys, i, j, d);
             qq = (double)sys->charge[i] * (double)sys->charge[j];
-            double f = pair_force(top, p, sys->type[i], sys->type[j], qq, r2, cells_excluded(i, j), &out);
+            double f =
+                pair_force(top, p, sys->type[i], sys->type[j], qq, r2, cells_excluded(i, j), &out);
             for (int k = 0; k < 3; k++) {
                 out.f[i][k] += f * d[k];
                 out.f[j][k] -= f * d[k];
@@ -206,7 +210,8 @@ static md_params params_of(int option)
 }
 
 /* Same rows, same bits; also from a kernel whose lists were used for another system before. */
-static void check_repeats(const cells_system *sys, const cells_system *other, const md_topology *top)
+static void check_repeats(const cells_system *sys, const cells_system *other,
+                          const md_topology *top)
 {
     const int grid[3] = {1, 1, 1}, zero[3] = {0, 0, 0};
     md_params params = params_of(0);
@@ -246,7 +251,8 @@ static void check_derivative(const char *kernel)
     for (int i = 0; i < 4; i++) {
         sys.type[i] = i % 2;
         sys.charge[i] = i == 2 ? 0 : 0.4f;
-        for (int k = 0; k < 3; k++) sys.x[i][k] = 1.5 + (i == 2 ? 1.4 : i == 1 ? 0.08 * k : 0.09 * i * k / 2.0);
+        for (int k = 0; k < 3; k++)
+            sys.x[i][k] = 1.5 + (i == 2 ? 1.4 : i == 1 ? 0.08 * k : 0.09 * i * k / 2.0);
     }
     md_nonbonded *nb;
     md_pairs *pairs;

@@ -1,6 +1,6 @@
 /* Pair energies of the bundled systems, and pair forces of those that have no others, against the
- * double-precision references: the limits of the project, for every kernel and both schemes. Rows are
- * one cell that is the whole box, with its own images as ghosts.
+ * double-precision references: the limits of the project, for every kernel and both schemes. Rows
+ * are one cell that is the whole box, with its own images as ghosts.
  *
  * What this cannot catch: rows that a decomposition makes otherwise; wrong bonded forces.
  */
@@ -32,8 +32,8 @@ static const system_case cases[] = {
     {"terms/many_terms", "rf", false},   {"terms/urey_bradley", "rf", false},
 };
 
-/* Images of every atom with fractional coordinates up to `reach` beyond the box: above, and in scheme
- * shell below too. */
+/* Images of every atom with fractional coordinates up to `reach` beyond the box: above, and in
+ * scheme shell below too. */
 static void add_rows(const md_topology *top, const md_gro *gro, double reach, md_rows *rows)
 {
     const md_box *box = &gro->state.box;
@@ -88,7 +88,8 @@ static void add_exclusions(const md_topology *top, md_rows *rows)
         md_atom_place place;
         md_topology_find(top, rows->gid[i], &place);
         const md_moltype *mol = &top->moltype[place.moltype];
-        for (int e = mol->exclusion_start[place.atom]; e < mol->exclusion_start[place.atom + 1]; e++)
+        const int *start = &mol->exclusion_start[place.atom];
+        for (int e = start[0]; e < start[1]; e++)
             for (int j = last[place.first_atom + mol->exclusion[e]]; j >= 0; j = next[j]) {
                 double d2 = 0;
                 for (int k = 0; k < 3; k++) d2 += pow(rows->x[i][k] - rows->x[j][k], 2);
@@ -103,7 +104,8 @@ static void add_exclusions(const md_topology *top, md_rows *rows)
 }
 
 /* Forces by atom, energies summed. */
-static md_pair_energy compute(const md_nonbonded *nb, md_pairs *pairs, md_rows *rows, double (*f)[3])
+static md_pair_energy compute(const md_nonbonded *nb, md_pairs *pairs, md_rows *rows,
+                              double (*f)[3])
 {
     md_pair_energy sum = {0, 0}, e;
     CHECK_OK(md_pairs_rebuild(pairs, rows));
@@ -174,7 +176,8 @@ static void check_case(const system_case *c)
         add_rows(top, &gro, 0.92, &rows);
         add_exclusions(top, &rows);
         for (int k = 0; k < n_kernels; k++)
-            if (md_nonbonded_kernel_runs(kernels[k])) check_kernel(c, top, &params, kernels[k], &rows);
+            if (md_nonbonded_kernel_runs(kernels[k]))
+                check_kernel(c, top, &params, kernels[k], &rows);
         md_rows_destroy(&rows);
     }
     md_gro_destroy(&gro);

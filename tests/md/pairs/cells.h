@@ -1,7 +1,7 @@
-/* Rows for tests of pair lists and pair forces, made by hand: a small periodic box of charged atoms on a
- * jittered lattice, cut into cells, each cell's rows with the ghosts that rows.h asks for. Every third
- * atom begins a molecule of three whose atoms exclude each other; in every tenth molecule the first
- * two atoms sit on the same spot.
+/* Rows for tests of pair lists and pair forces, made by hand: a small periodic box of charged atoms
+ * on a jittered lattice, cut into cells, each cell's rows with the ghosts that rows.h asks for.
+ * Every third atom begins a molecule of three whose atoms exclude each other; in every tenth
+ * molecule the first two atoms sit on the same spot.
  */
 #ifndef CELLS_H
 #define CELLS_H

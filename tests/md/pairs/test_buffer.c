@@ -1,6 +1,6 @@
-/* Verlet buffer: the list radius found for argon is held against direct integration over distances of the
- * true potential; rigid molecules need less than free atoms; limits and errors. Drift of a real run
- * is measured elsewhere.
+/* Verlet buffer: the list radius found for argon is held against direct integration over distances
+ * of the true potential; rigid molecules need less than free atoms; limits and errors. Drift of a
+ * real run is measured elsewhere.
  */
 #include "base/alloc.h"
 #include "check.h"
@@ -55,7 +55,8 @@ static void check_argon(void)
         before = rlist;
         double tol = params.verlet_buffer_tolerance;
         CHECK(integrate(c6, c12, 39.948, density, rlist, lifetimes[k], params.dt) < 1.1 * tol);
-        CHECK(integrate(c6, c12, 39.948, density, rlist - 0.002, lifetimes[k], params.dt) > 0.8 * tol);
+        CHECK(integrate(c6, c12, 39.948, density, rlist - 0.002, lifetimes[k], params.dt) >
+              0.8 * tol);
     }
     double looser, hotter, now;
     CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, 1, &now));
@@ -77,7 +78,8 @@ static double water(int kind, int lifetime)
     md_param param = {{0.1, 0.16330}};
     md_moltype mol = {.n_atoms = 3, .atom = atom};
     if (kind == 0) mol.list[MD_SETTLE] = (md_interactions){.n = 1, .atoms = settle, .param = zero};
-    if (kind == 1) mol.list[MD_CONSTRAINT] = (md_interactions){.n = 2, .atoms = bonds, .param = zero};
+    if (kind == 1)
+        mol.list[MD_CONSTRAINT] = (md_interactions){.n = 2, .atoms = bonds, .param = zero};
     md_molblock block = {.count = 8000};
     md_topology top = {.n_atomtypes = 2, .c6 = c6, .c12 = c12, .n_params = 1, .param = &param,
                        .n_moltypes = 1, .moltype = &mol, .n_molblocks = 1, .molblock = &block,
@@ -95,7 +97,8 @@ static void check_water(void)
         double rigid = water(0, lifetime), bound = water(1, lifetime), free = water(2, lifetime);
         CHECK(0.93 < rigid && rigid < bound && bound < free && free < 1.3);
     }
-    /* turning hydrogens come back: a list that lives ten times longer needs less than ten times more */
+    /* turning hydrogens come back: a list that lives ten times longer needs less than ten times
+     * more */
     CHECK(water(0, 100) - 0.9 < 8 * (water(0, 10) - 0.9));
     CHECK(water(2, 100) > water(0, 100) + 0.5);
     CHECK(water(0, 10) < 1.05);

@@ -1,12 +1,13 @@
-/* Pair lists: every pair that rows.h asks for and that is within the list radius is listed exactly once,
- * marked if excluded, and no pair that it does not ask for is listed at all; pruning keeps what is
- * within the inner radius. Both schemes, plain C and SIMD search, all vector widths.
+/* Pair lists: every pair that rows.h asks for and that is within the list radius is listed exactly
+ * once, marked if excluded, and no pair that it does not ask for is listed at all; pruning keeps
+ * what is within the inner radius. Both schemes, plain C and SIMD search, all vector widths.
  */
 #include "md/pairs/cells.h"
 
 #include "md/pairs/lists.h"
 
-/* How often the working list of both parts has each pair of rows; excluded ones in another table. */
+/* How often the working list of both parts has each pair of rows; excluded ones in another
+ * table. */
 typedef struct tally {
     int n;
     uint8_t *interacting, *excluded;
@@ -60,7 +61,8 @@ static bool belongs(const md_rows *rows, int i, int j)
 static double distance(const md_rows *rows, int i, int j)
 {
     double d2 = 0;
-    for (int k = 0; k < 3; k++) d2 += (rows->x[i][k] - rows->x[j][k]) * (rows->x[i][k] - rows->x[j][k]);
+    for (int k = 0; k < 3; k++)
+        d2 += (rows->x[i][k] - rows->x[j][k]) * (rows->x[i][k] - rows->x[j][k]);
     return sqrt(d2);
 }
 
@@ -128,8 +130,8 @@ static void check_one(md_rows *rows, md_pairs_options options, const md_pairs_op
     md_pairs_destroy(&pairs);
 }
 
-static void check_system(const cells_system *sys, const int grid[3], const int cell[3], double rlist,
-                         double rprune)
+static void check_system(const cells_system *sys, const int grid[3], const int cell[3],
+                         double rlist, double rprune)
 {
     static const bool has_lj[4] = {true, false, false, true};
     for (md_scheme scheme = MD_SCHEME_RETURN; scheme <= MD_SCHEME_SHELL; scheme++)

@@ -50,6 +50,7 @@ ref-t = 300
 ld-seed = 1993
 constraints = h-bonds
 END
+sed 's/tcoupl = .*/tcoupl = no/; /tc-grps/d; /tau-t/d; /ref-t/d; /ld-seed/d' md.mdp >nve.mdp
 run="$sundog run -f md.mdp $water -reproducible"
 
 case_usage() {
@@ -126,6 +127,12 @@ case_restart() {
     expect 0 'ns/day' $run -dd 2 2 2 -o parts -nsteps 20
     expect 0 'ns/day' $run -dd 2 2 2 -o parts -nsteps 60 -cpi parts/state.cpt
     same whole parts
+    # without a thermostat the pair lists depend on the start velocities: still those of the .gro
+    nve="$sundog run -f nve.mdp $water -reproducible"
+    expect 0 'ns/day' $nve -dd 2 1 1 -o whole_nve
+    expect 0 'ns/day' $nve -dd 2 1 1 -o parts_nve -nsteps 20
+    expect 0 'ns/day' $nve -dd 2 1 1 -o parts_nve -nsteps 60 -cpi parts_nve/state.cpt
+    same whole_nve parts_nve
     # no checkpoint yet: starts, and says so
     expect 0 'no checkpoint' $run -o fresh -nsteps 5 -cpi fresh/state.cpt
     # another grid goes on from the same checkpoint
@@ -200,10 +207,9 @@ case_killed() {
 }
 
 case_replicate() {
-    sed 's/tcoupl = .*/tcoupl = no/; /tc-grps/d; /tau-t/d; /ref-t/d; /ld-seed/d' md.mdp >nve.mdp
-    echo 'continuation = yes' >>nve.mdp
-    expect 0 '1500 atoms' "$sundog" run -f nve.mdp $water -nsteps 0 -o single
-    expect 0 '9000 atoms' "$sundog" run -f nve.mdp $water -nsteps 0 -o multiple -replicate 3 1 2
+    { cat nve.mdp; echo 'continuation = yes'; } >still.mdp
+    expect 0 '1500 atoms' "$sundog" run -f still.mdp $water -nsteps 0 -o single
+    expect 0 '9000 atoms' "$sundog" run -f still.mdp $water -nsteps 0 -o multiple -replicate 3 1 2
     # every energy term of six copies is six times that of one
     awk -F, 'FNR == 1 { file++; n = NF; split($0, name, ",") }
              FNR == 2 { for (k = 1; k <= n; k++) value[file, k] = $k }

@@ -155,7 +155,7 @@ static double degrees_of_freedom(const md_topology *topology, md_comm_mode comm_
     return n > 0 ? n : 0;
 }
 
-/* Temperature of the start velocities; 0 when there are none. */
+/* Temperature of the velocities in the state; 0 when there are none. */
 static double start_temperature(const md_system *system)
 {
     const md_topology *topology = system->topology;
@@ -182,8 +182,6 @@ static sundog_status choose_lists(const md_run_options *options, md_system *syst
         system->rlist = params->rlist;
         system->rprune = 0;
     } else {
-        system->temperature =
-            params->tcoupl == MD_TCOUPL_NO ? start_temperature(system) : params->ref_t;
         if (!(system->temperature > 0)) {
             system->temperature = 300;
             note(system, "Note: no thermostat and no velocities; the pair-list buffer is made for "
@@ -295,6 +293,11 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     if (options->nsteps_given) params->nsteps = options->nsteps;
     system->topology_hash = md_topology_hash(system->topology);
     system->params_hash = md_params_hash(params);
+    system->n_dof = degrees_of_freedom(system->topology, params->comm_mode);
+    /* Before a checkpoint takes the place of the start structure: a run that goes on must have the
+     * lists of the one that it continues. */
+    system->temperature =
+        params->tcoupl == MD_TCOUPL_NO ? start_temperature(system) : params->ref_t;
     BASE_TRY(read_checkpoint(options, system));
     choose_seed(options, system);
 
@@ -311,7 +314,6 @@ static sundog_status setup(const md_run_options *options, md_system *system)
              options->top, charge);
     else if (fabs(charge) > 0.5)
         note(system, "Note: the system has a total charge of %.0f e.\n", charge);
-    system->n_dof = degrees_of_freedom(system->topology, params->comm_mode);
     system->has_constraints = md_topology_count(system->topology, MD_CONSTRAINT) > 0 ||
                               md_topology_count(system->topology, MD_SETTLE) > 0;
     BASE_TRY(choose_lists(options, system));

@@ -157,7 +157,11 @@ static sundog_status begin(worker *w)
 {
     BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
     if (!w->system->continued && !w->params->continuation) {
-        if (w->system->has_constraints) BASE_TRY(constrain_start(w));
+        if (w->system->has_constraints) {
+            BASE_TRY(constrain_start(w));
+            /* Ghosts and their choice are those of the positions before. */
+            BASE_TRY(md_domain_repartition(w->domain));
+        }
         if (w->params->comm_mode == MD_COMM_LINEAR) BASE_TRY(remove_drift(w));
     }
     return SUNDOG_OK;

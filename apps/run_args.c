@@ -9,7 +9,6 @@ void run_args_default(run_args *args)
 {
     memset(args, 0, sizeof *args);
     md_run_options_default(&args->options);
-    args->options.mdp = NULL;
 }
 
 void run_args_table(run_args *args, bool running, arg *table)
@@ -49,7 +48,7 @@ void run_args_table(run_args *args, bool running, arg *table)
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
     };
     const arg outputs[] = {
-        {"-o", ARG_STRING, &o->out_dir, &args->o_given, "DIR",
+        {"-o", ARG_STRING, &o->out_dir, NULL, "DIR",
          "folder for all output (default: the current one); old files of the\n"
          "same names are kept as #name.1#"},
         {"-cpi", ARG_STRING, &o->cpi, NULL, "FILE.cpt",

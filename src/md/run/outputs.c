@@ -146,6 +146,9 @@ sundog_status md_outputs_open(const md_run_options *options, const md_system *sy
     md_outputs *outputs = base_alloc_zero(sizeof *outputs);
     *out = outputs;
     if (!options->out_dir) return SUNDOG_OK;
+    if (options->out_dir[0] == '\0')
+        return base_fail(SUNDOG_ERR_ARGUMENT, "the name of the output folder is empty; the current "
+                                              "one is \".\"");
     if (strlen(options->out_dir) >= sizeof outputs->dir)
         return base_fail(SUNDOG_ERR_IO, "the name of the output folder is too long");
     snprintf(outputs->dir, sizeof outputs->dir, "%s", options->out_dir);

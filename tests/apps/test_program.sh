@@ -85,6 +85,8 @@ case_input_errors() {
     touch file
     expect 1 'file' $run -o file/deeper
     expect 1 'file' $run -o file
+    expect 1 'folder is empty' $run -o ''
+    expect 1 'too many copies' $run -replicate 641 6700417 1 -nsteps 0     # 2^32 + 1
     [ -e md.log ] && fail 'a failed start left md.log'
 }
 
@@ -202,6 +204,13 @@ case_signals() {
     done
 }
 
+# More steps than a 64-bit step number can count are no end, not none.
+case_endless() {
+    { cat md.mdp; echo 'init-step = 5'; } >late.mdp
+    expect 0 '-cpi' timeout --preserve-status -s INT 2 "$sundog" run -f late.mdp $water \
+        -nsteps 9223372036854775807 -o endless
+}
+
 # A run that is stopped for longer than ranks wait for each other goes on unharmed.
 case_suspended() {
     expect 0 'ns/day' $run -dd 2 1 1 -o awake -nsteps 400
@@ -250,8 +259,8 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-[ $# -gt 0 ] || set -- usage input_errors grids start files restart restart_refused signals suspended \
-    killed replicate
+[ $# -gt 0 ] || set -- usage input_errors grids start files restart restart_refused signals \
+    endless suspended killed replicate
 for name in "$@"; do
     "case_$name"
     echo "$name done"

@@ -11,6 +11,7 @@
 #include "md/pairs/buffer.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,6 +81,9 @@ static sundog_status replicate(const md_run_options *options, md_system *system)
     int copies[3], n = 1;
     for (int k = 0; k < 3; k++) {
         copies[k] = options->replicate[k] > 0 ? options->replicate[k] : 1;
+        if (copies[k] > INT_MAX / n)
+            return base_fail(SUNDOG_ERR_ARGUMENT, "-replicate %d %d %d: too many copies",
+                             options->replicate[0], options->replicate[1], options->replicate[2]);
         n *= copies[k];
     }
     if (n == 1) return SUNDOG_OK;
@@ -301,7 +305,8 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     BASE_TRY(read_checkpoint(options, system));
     choose_seed(options, system);
 
-    system->last_step = params->nsteps < 0 ? INT64_MAX : params->init_step + params->nsteps;
+    bool endless = params->nsteps < 0 || params->nsteps > INT64_MAX - params->init_step;
+    system->last_step = endless ? INT64_MAX : params->init_step + params->nsteps;
     if (system->continued && system->state.step >= system->last_step)
         note(system,
              "Note: the checkpoint is at step %" PRId64 ", the run ends at step %" PRId64

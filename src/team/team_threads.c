@@ -63,7 +63,10 @@ sundog_status sundog_team_create_threads(int n_ranks, sundog_team **teams)
     for (int r = 0; r < n_ranks; r++) {
         teams[r] = base_try_alloc(sizeof *teams[r]);
         if (!teams[r]) {
-            while (r > 0) base_free(teams[--r]);
+            while (r > 0) {
+                base_free(teams[--r]);
+                teams[r] = NULL;
+            }
             base_free(shared->member);
             base_free(shared);
             return base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);

@@ -145,6 +145,21 @@ case_files() {
     cmp -s first/energy.csv 'second/#energy.csv.1#' || fail 'the kept file changed'
 }
 
+# Energies of the first and the last step come whatever the intervals, and once, restart or not.
+case_first_and_last() {
+    sed 's/nstenergy = .*/nstenergy = 0/; s/nstlog = .*/nstlog = 0/' md.mdp >ends.mdp
+    echo 'init-step = 3' >>ends.mdp
+    ends="$sundog run -f ends.mdp $water -dd 2 1 1 -o ends"
+    expect 0 'ns/day' $ends -nsteps 17
+    [ "$(cut -d, -f1 ends/energy.csv | tr '\n' ' ')" = 'Time (ps) 0.006 0.04 ' ] ||
+        fail "rows of energy.csv: $(cut -d, -f1 ends/energy.csv)"
+    steps=$(grep -A1 '  Step  ' ends/md.log | awk '$1 ~ /^[0-9]+$/ { printf "%s ", $1 }')
+    [ "$steps" = '3 20 ' ] || fail 'energies in md.log are not those of steps 3 and 20'
+    expect 0 'ns/day' $ends -nsteps 20 -cpi ends/state.cpt
+    [ "$(cut -d, -f1 ends/energy.csv | tr '\n' ' ')" = 'Time (ps) 0.006 0.046 ' ] ||
+        fail "rows of energy.csv after a restart: $(cut -d, -f1 ends/energy.csv)"
+}
+
 case_restart() {
     expect 0 'ns/day' $run -dd 2 2 2 -o whole
     expect 0 'ns/day' $run -dd 2 2 2 -o parts -nsteps 20
@@ -259,8 +274,8 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-[ $# -gt 0 ] || set -- usage input_errors grids start files restart restart_refused signals \
-    endless suspended killed replicate
+[ $# -gt 0 ] || set -- usage input_errors grids start files first_and_last restart \
+    restart_refused signals endless suspended killed replicate
 for name in "$@"; do
     "case_$name"
     echo "$name done"

@@ -255,9 +255,10 @@ static sundog_status report_energy(worker *w, int64_t step, bool last)
     w->shared->result->last = w->report;
     md_timing_enter(&w->timing, MD_PHASE_OUTPUT);
     sundog_status status = SUNDOG_OK;
-    if (due(w->params->nstenergy, step) || last)
+    bool at_ends = last || (step == w->system->state.step && !w->system->continued);
+    if (due(w->params->nstenergy, step) || at_ends)
         status = md_outputs_energy(w->shared->outputs, w->system, &w->report);
-    if (due(w->params->nstlog, step) || last)
+    if (due(w->params->nstlog, step) || at_ends)
         md_report_energy(md_outputs_log(w->shared->outputs), w->system, &w->report);
     md_timing_enter(&w->timing, MD_PHASE_REST);
     return status;

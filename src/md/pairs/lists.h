@@ -147,5 +147,5 @@ void md_pairs_sort(md_pairs *pairs, const md_rows *rows);
 /* prune.c: working list of one part from xq as it is. */
 void md_pairs_make_work(md_pairs *pairs, md_part part, float radius);
 /* pairlist.c: outer list of one part from the bounding boxes. */
-void md_pairs_make_outer(md_pairs *pairs, const md_rows *rows, md_part part);
+sundog_status md_pairs_make_outer(md_pairs *pairs, const md_rows *rows, md_part part);
 #endif

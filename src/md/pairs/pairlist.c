@@ -147,15 +147,26 @@ static void emit(md_pairs *pairs, const md_rows *rows, md_list *list, int i, int
     list->n_outer_j += n;
 }
 
+/* Is there room for the entries of one more i-cluster? Numbers of entries are int, also in the working
+ * list, whose segments are filled up to whole vectors of at most 4 entries. */
+static sundog_status check_room(const md_pairs *pairs, const md_list *list)
+{
+    const int64_t padding = 3 * MD_N_SEGMENTS * ((int64_t)list->n_outer + 1);
+    if (list->n_outer_j + padding + pairs->n_clusters + 8 <= INT32_MAX) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_ARGUMENT, "the pair list of one domain (%d clusters) has more than %d "
+                     "entries, the most that is possible: use more domains", pairs->n_clusters,
+                     list->n_outer_j);
+}
+
 /* All i-clusters of one column. */
-static void search_column(md_pairs *pairs, const md_rows *rows, md_part part, int gi, int column,
+static sundog_status search_column(md_pairs *pairs, const md_rows *rows, md_part part, int gi, int column,
                           float r)
 {
     const md_columns *grid = &pairs->grid[gi];
     const bool half = part == MD_PART_LOCAL;
     int first = pairs->column_start[grid->first_column + (size_t)column];
     int end = pairs->column_start[grid->first_column + (size_t)column + 1];
-    if (first == end) return;
+    if (first == end) return SUNDOG_OK;
     float lo[3], hi[3];
     for (int k = 0; k < 3; k++) {
         lo[k] = pairs->lo[k][first];
@@ -169,22 +180,26 @@ static void search_column(md_pairs *pairs, const md_rows *rows, md_part part, in
     for (int gj = 0; gj < pairs->n_grids; gj++)
         if (are_partners(pairs, rows, part, gi, gj))
             add_neighbours(pairs, &pairs->grid[gj], lo, hi, r, half ? column : 0);
-    if (pairs->neighbours.n_grids == 0) return;
+    if (pairs->neighbours.n_grids == 0) return SUNDOG_OK;
     md_list *list = &pairs->list[part];
     for (int i = first; i < end; i++) {
+        BASE_TRY(check_room(pairs, list));
         BASE_RESERVE(list->outer_j, list->capacity_outer_j,
                      list->n_outer_j + pairs->n_clusters + 8);
         int n = pairs->ops->find(pairs, i, grid->axis[2], half, r, list->outer_j + list->n_outer_j);
         if (n > 0) emit(pairs, rows, list, i, n, half);
     }
+    return SUNDOG_OK;
 }
 
-void md_pairs_make_outer(md_pairs *pairs, const md_rows *rows, md_part part)
+sundog_status md_pairs_make_outer(md_pairs *pairs, const md_rows *rows, md_part part)
 {
     md_list *list = &pairs->list[part];
     list->n_outer = list->n_outer_j = list->n_outer_masks = 0;
     int n_i_grids = part == MD_PART_LOCAL ? 1 : pairs->n_grids;
     for (int gi = 0; gi < n_i_grids; gi++)
         for (int c = 0; c < pairs->grid[gi].n[0] * pairs->grid[gi].n[1]; c++)
-            search_column(pairs, rows, part, gi, c, (float)pairs->options.rlist + ROUNDING);
+            BASE_TRY(search_column(pairs, rows, part, gi, c,
+                                   (float)pairs->options.rlist + ROUNDING));
+    return SUNDOG_OK;
 }

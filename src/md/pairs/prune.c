@@ -93,7 +93,7 @@ sundog_status md_pairs_rebuild(md_pairs *pairs, const md_rows *rows)
                          "use more domains", rows->n_rows, INT32_MAX / 32);
     md_pairs_sort(pairs, rows);
     for (md_part part = MD_PART_LOCAL; part < MD_N_PARTS; part++) {
-        md_pairs_make_outer(pairs, rows, part);
+        BASE_TRY(md_pairs_make_outer(pairs, rows, part));
         md_pairs_make_work(pairs, part,
                            (float)(prunes(pairs) ? pairs->options.rprune : pairs->options.rlist));
     }

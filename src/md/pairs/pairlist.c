@@ -159,8 +159,8 @@ static sundog_status check_room(const md_pairs *pairs, const md_list *list)
 }
 
 /* All i-clusters of one column. */
-static sundog_status search_column(md_pairs *pairs, const md_rows *rows, md_part part, int gi, int column,
-                          float r)
+static sundog_status search_column(md_pairs *pairs, const md_rows *rows, md_part part, int gi,
+                                   int column, float r)
 {
     const md_columns *grid = &pairs->grid[gi];
     const bool half = part == MD_PART_LOCAL;

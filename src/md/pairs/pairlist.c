@@ -147,15 +147,15 @@ static void emit(md_pairs *pairs, const md_rows *rows, md_list *list, int i, int
     list->n_outer_j += n;
 }
 
-/* Is there room for the entries of one more i-cluster? Numbers of entries are int, also in the working
- * list, whose segments are filled up to whole vectors of at most 4 entries. */
+/* Is there room for the entries of one more i-cluster? Numbers of entries are int, also in the
+ * working list, whose segments are filled up to whole vectors of at most 4 entries. */
 static sundog_status check_room(const md_pairs *pairs, const md_list *list)
 {
     const int64_t padding = 3 * MD_N_SEGMENTS * ((int64_t)list->n_outer + 1);
     if (list->n_outer_j + padding + pairs->n_clusters + 8 <= INT32_MAX) return SUNDOG_OK;
-    return base_fail(SUNDOG_ERR_ARGUMENT, "the pair list of one domain (%d clusters) has more than %d "
-                     "entries, the most that is possible: use more domains", pairs->n_clusters,
-                     list->n_outer_j);
+    return base_fail(SUNDOG_ERR_ARGUMENT,
+                     "the pair list of one domain (%d clusters) has more than %d entries, the most "
+                     "that is possible: use more domains", pairs->n_clusters, list->n_outer_j);
 }
 
 /* All i-clusters of one column. */

@@ -30,3 +30,8 @@ void md_params_default(md_params *params)
     params->lincs_warnangle = 30.0;
     params->ld_seed = -1;
 }
+
+bool md_vdw_is_switched(md_vdw_modifier modifier)
+{
+    return modifier == MD_VDW_FORCE_SWITCH || modifier == MD_VDW_POTENTIAL_SWITCH;
+}

@@ -4,7 +4,13 @@
 #include "base/status.h"
 
 typedef enum md_coulomb { MD_COULOMB_CUTOFF, MD_COULOMB_REACTION_FIELD } md_coulomb;
-typedef enum md_vdw_modifier { MD_VDW_NONE, MD_VDW_POTENTIAL_SHIFT } md_vdw_modifier;
+typedef enum md_vdw_modifier {
+    MD_VDW_NONE, MD_VDW_POTENTIAL_SHIFT, MD_VDW_FORCE_SWITCH, MD_VDW_POTENTIAL_SWITCH
+} md_vdw_modifier;
+typedef enum md_disp_corr {     /* All...: repulsion too; ...Pres: pressure too */
+    MD_DISP_CORR_NO, MD_DISP_CORR_ENER, MD_DISP_CORR_ENER_PRES, MD_DISP_CORR_ALL_ENER,
+    MD_DISP_CORR_ALL_ENER_PRES
+} md_disp_corr;
 typedef enum md_constraints {
     MD_CONSTRAINTS_NONE, MD_CONSTRAINTS_H_BONDS, MD_CONSTRAINTS_ALL_BONDS
 } md_constraints;
@@ -30,7 +36,8 @@ typedef struct md_params {
     md_vdw_modifier coulomb_modifier;   /* for plain cut-off: potential shift or none */
     double rcoulomb, epsilon_r, epsilon_rf;     /* epsilon_rf 0: infinite */
     md_vdw_modifier vdw_modifier;
-    double rvdw;
+    double rvdw, rvdw_switch;       /* rvdw_switch: for the switches alone */
+    md_disp_corr disp_corr;
     md_tcoupl tcoupl;
     int nsttcouple;                 /* md_mdp_read sets it when there is coupling; else -1 */
     double tau_t, ref_t;            /* one group: System */
@@ -44,4 +51,6 @@ typedef struct md_params {
 } md_params;
 
 void md_params_default(md_params *params);
+/* Force-switch or potential-switch: rvdw_switch counts. */
+bool md_vdw_is_switched(md_vdw_modifier modifier);
 #endif

@@ -159,11 +159,16 @@ sundog_status md_nonbonded_create(const md_topology *topology, const md_params *
         return base_fail(SUNDOG_ERR_ARGUMENT,
                          "rcoulomb is %g and rvdw %g nm, both must be positive",
                          params->rcoulomb, params->rvdw);
+    if (md_vdw_is_switched(params->vdw_modifier) &&
+        !(params->rvdw_switch >= 0 && params->rvdw_switch < params->rvdw))
+        return base_fail(SUNDOG_ERR_ARGUMENT,
+                         "rvdw_switch is %g and rvdw %g nm; a switch needs room between them",
+                         params->rvdw_switch, params->rvdw);
     md_nonbonded *nb = base_alloc_zero(sizeof *nb);
     nb->ops = ops;
     nb->rcoulomb = params->rcoulomb;
     nb->rvdw = params->rvdw;
-    nb->lj_shift = params->vdw_modifier == MD_VDW_POTENTIAL_SHIFT;
+    nb->vdw = md_vdw_make(params);
     set_lj(nb, topology);
     set_coulomb(nb, params);
     *out = nb;

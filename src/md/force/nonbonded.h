@@ -1,5 +1,6 @@
-/* Pair forces over the lists of pairs.h: Lennard-Jones with cut-off or potential shift, Coulomb by
- * reaction field or plain cut-off. Kernels: `reference` (plain C, any list shape) and SIMD ones.
+/* Pair forces over the lists of pairs.h: Lennard-Jones with any vdw-modifier (md/core/vdw.h),
+ * Coulomb by reaction field or plain cut-off. Kernels: `reference` (plain C, any list shape) and
+ * SIMD ones.
  *
  *   reaction field (manual, "Coulomb interaction with reaction field"), for pairs within rc:
  *     included pair  f qi qj (1/r + krf r^2 - crf)

@@ -1,11 +1,12 @@
 /* Inside of md_nonbonded: what its kernels share.
  *
  * A kernel is one function that walks the working list of one part. A new one (SSE or AVX1,
- * AVX-512, a switched potential) is a file of its own that ends in one md_nonbonded_ops, and a line
- * in the table of nonbonded.c.
+ * AVX-512) is a file of its own that ends in one md_nonbonded_ops, and a line in the table of
+ * nonbonded.c.
  */
 #ifndef MD_NONBONDED_KERNELS_H
 #define MD_NONBONDED_KERNELS_H
+#include "md/core/vdw.h"
 #include "md/force/nonbonded.h"
 #include "md/pairs/lists.h"
 
@@ -39,7 +40,7 @@ struct md_nonbonded {
     float (*table)[2];          /* [n_types][n_types] 6/256 c6, 12/16384 c12 (nonbonded_avx2.c) */
     bool *has_lj;               /* [n_types] */
     double factor;              /* MD_ONE_4PI_EPS0 / epsilon_r */
-    double rcoulomb, rvdw, krf, crf;
-    bool lj_shift;              /* potential shifted to 0 at rvdw */
+    double rcoulomb, rvdw, krf, crf;    /* rvdw is vdw.rvdw */
+    md_vdw vdw;                 /* what the modifier makes of r^-6 and r^-12 */
 };
 #endif

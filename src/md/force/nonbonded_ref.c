@@ -1,8 +1,9 @@
 /* The pair kernel to read first, and to measure the others by: one pair at a time, branches for
  * what the fast ones do with masks, parameters from the table, any list shape.
  *
- *   V = c12 / r^12 - c6 / r^6 - shift + f qi qj (1/r + krf r^2 - crf)     F = -dV/dr (xi - xj) / r
+ *   V = c12 phi_12 - c6 phi_6 + f qi qj (1/r + krf r^2 - crf)     F = -dV/dr (xi - xj) / r
  *
+ * phi_n is r^-n as vdw-modifier has it (core/vdw.h).
  * A segment's rows and masks are explained in pairs/lists.h. Displacements are single precision, as
  * everywhere; what follows is double.
  */
@@ -13,6 +14,26 @@
 typedef struct pair_sum {
     double lj, coulomb;
 } pair_sum;
+
+/* F / r of c12 phi_12 - c6 phi_6 (core/vdw.h); adds the energy. */
+static double lennard_jones(const md_vdw *vdw, double inverse2, double r, double c6, double c12,
+                            double *energy)
+{
+    const md_vdw_power *p6 = &vdw->p6, *p12 = &vdw->p12;
+    double r6 = inverse2 * inverse2 * inverse2, full = (c12 * r6 - c6) * r6;
+    double f = (12 * c12 * r6 - 6 * c6) * r6 * inverse2;
+    *energy -= c12 * p12->k - c6 * p6->k;
+    double t = r - vdw->r_switch, t2 = t * t, t3 = t2 * t;
+    if (!vdw->switched || t <= 0) {
+        *energy += full;
+        return f;
+    }
+    double s = 1 + t3 * (vdw->s3 + t * (vdw->s4 + t * vdw->s5));
+    double slope = t2 * (3 * vdw->s3 + t * (4 * vdw->s4 + t * 5 * vdw->s5));
+    double a = c12 * p12->a - c6 * p6->a, b = c12 * p12->b - c6 * p6->b;
+    *energy += full * s - t3 * (a / 3 + b / 4 * t);
+    return f * s + (t2 * (a + b * t) - full * slope) / r;
+}
 
 /* F / r of one pair within reach; adds its energies. */
 static double one_pair(const md_nonbonded *nb, double r2, double qq, int type_i, int type_j,
@@ -27,10 +48,7 @@ static double one_pair(const md_nonbonded *nb, double r2, double qq, int type_i,
     if (r2 < nb->rvdw * nb->rvdw && interacts) {
         double c6 = nb->c6[type_i * nb->n_types + type_j];
         double c12 = nb->c12[type_i * nb->n_types + type_j];
-        double r6 = inverse2 * inverse2 * inverse2;
-        double rc6 = nb->lj_shift ? pow(nb->rvdw, -6) : 0;
-        f += (12 * c12 * r6 - 6 * c6) * r6 * inverse2;
-        sum->lj += c12 * (r6 * r6 - rc6 * rc6) - c6 * (r6 - rc6);
+        f += lennard_jones(&nb->vdw, inverse2, r2 * inverse, c6, c12, &sum->lj);
     }
     return f;
 }

@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "md/core/units.h"
+#include "md/core/vdw.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,6 +36,11 @@ typedef struct atom_class {
 typedef struct derivatives {
     double rc, v1, v2, v3;      /* of the potential at its cut-off rc */
 } derivatives;
+
+/* Derivatives of r^-6 and r^-12 as the modifier has them at its cut-off rc. */
+typedef struct lj_slopes {
+    double rc, p6[3], p12[3];
+} lj_slopes;
 
 /* 1 - <cos> of a free rotor's angle never exceeds 1.29; a third of the mean square chord
  * 2 (1 - cos) */
@@ -145,11 +151,11 @@ static double unseen_energy(const derivatives *v, double rlist, double s2)
     return -v->v1 / 2 * second + v->v2 / 6 * third - v->v3 / 24 * fourth;
 }
 
-static derivatives lj_at(double c6, double c12, double r)
+static derivatives lj_at(const lj_slopes *slopes, double c6, double c12)
 {
-    double r7 = pow(r, -7), r13 = pow(r, -13);
-    return (derivatives){r, 6 * c6 * r7 - 12 * c12 * r13, (156 * c12 * r13 - 42 * c6 * r7) / r,
-                         (336 * c6 * r7 - 2184 * c12 * r13) / (r * r)};
+    double v[3];
+    for (int k = 0; k < 3; k++) v[k] = c12 * slopes->p12[k] - c6 * slopes->p6[k];
+    return (derivatives){slopes->rc, v[0], v[1], v[2]};
 }
 
 static derivatives coulomb_at(const md_params *params, double qq)
@@ -167,6 +173,10 @@ static double drift(const md_topology *topology, const md_params *params, const 
                     int n, double volume, double kt, int lifetime, double rlist)
 {
     double age = (lifetime - 1) * params->dt, sum = 0, n_atoms = 0;
+    md_vdw vdw = md_vdw_make(params);
+    lj_slopes slopes = {.rc = params->rvdw};
+    md_vdw_slopes(&vdw, 6, slopes.p6);
+    md_vdw_slopes(&vdw, 12, slopes.p12);
     for (int a = 0; a < n; a++) {
         n_atoms += class[a].count;
         for (int b = a; b < n; b++) {
@@ -174,7 +184,7 @@ static double drift(const md_topology *topology, const md_params *params, const 
             if (s2 <= 0) continue;
             size_t types = (size_t)class[a].type * (size_t)topology->n_atomtypes +
                            (size_t)class[b].type;
-            derivatives lj = lj_at(topology->c6[types], topology->c12[types], params->rvdw);
+            derivatives lj = lj_at(&slopes, topology->c6[types], topology->c12[types]);
             derivatives coulomb = coulomb_at(params, class[a].charge * class[b].charge);
             double e = unseen_energy(&lj, rlist, s2) + unseen_energy(&coulomb, rlist, s2);
             sum += class[a].count * class[b].count * (a == b ? 0.5 : 1) * fabs(e);

@@ -48,6 +48,32 @@ static double shortest(const cells_system *sys, int i, int j, double d[3])
     return r2;
 }
 
+/* r^-n and its force as the modifier has them; the manual's formulas for F_s and S. */
+static void modified_power(const md_params *p, int n, double r, double out[2])
+{
+    double rc = p->rvdw, r1 = p->rvdw_switch, u = fmax(r - r1, 0) / (rc - r1);
+    double v = pow(r, -n), f = n * v / r;
+    double s = 1 - u * u * u * (10 - 15 * u + 6 * u * u), a, b, c;
+    switch (p->vdw_modifier) {
+    case MD_VDW_NONE: break;
+    case MD_VDW_POTENTIAL_SHIFT: v -= pow(rc, -n); break;
+    case MD_VDW_FORCE_SWITCH:
+        a = -n * ((n + 4) * rc - (n + 1) * r1) / (pow(rc, n + 2) * pow(rc - r1, 2));
+        b = n * ((n + 3) * rc - (n + 1) * r1) / (pow(rc, n + 2) * pow(rc - r1, 3));
+        c = pow(rc, -n) - a / 3 * pow(rc - r1, 3) - b / 4 * pow(rc - r1, 4);
+        u *= rc - r1;
+        v -= a / 3 * pow(u, 3) + b / 4 * pow(u, 4) + c;
+        f += a * u * u + b * pow(u, 3);
+        break;
+    case MD_VDW_POTENTIAL_SWITCH:
+        f = f * s + v * 30 * u * u * (1 - u) * (1 - u) / (rc - r1);
+        v *= s;
+        break;
+    }
+    out[0] = v;
+    out[1] = f;
+}
+
 /* F / r of one pair; the manual's formulas, nothing shared with the kernels. */
 static double pair_force(const md_topology *top, const md_params *p, int ti, int tj, double qq,
                          double r2, bool excluded, sums *out)
@@ -68,11 +94,11 @@ static double pair_force(const md_topology *top, const md_params *p, int ti, int
     }
     if (r < p->rvdw && !excluded) {
         double c6 = top->c6[ti * top->n_atomtypes + tj], c12 = top->c12[ti * top->n_atomtypes + tj];
-        double shift = p->vdw_modifier == MD_VDW_NONE
-                           ? 0
-                           : c12 / pow(p->rvdw, 12) - c6 / pow(p->rvdw, 6);
-        out->lj += c12 / pow(r, 12) - c6 / pow(r, 6) - shift;
-        f += 12 * c12 / pow(r, 14) - 6 * c6 / pow(r, 8);
+        double v6[2], v12[2];
+        modified_power(p, 6, r, v6);
+        modified_power(p, 12, r, v12);
+        out->lj += c12 * v12[0] - c6 * v6[0];
+        f += (c12 * v12[1] - c6 * v6[1]) / r;
     }
     return f;
 }
@@ -194,6 +220,7 @@ static void check_case(const cells_system *sys, const md_topology *top, const md
     base_free(want.f);
 }
 
+enum { N_OPTIONS = 10, FORCE_SWITCH = 6, POTENTIAL_SWITCH };
 static md_params params_of(int option)
 {
     md_params p = {.coulombtype = MD_COULOMB_REACTION_FIELD, .rcoulomb = 0.6, .rvdw = 0.6,
@@ -204,6 +231,10 @@ static md_params params_of(int option)
     case 3: p.rcoulomb = 0.45, p.epsilon_rf = 1; break;
     case 4: p.coulombtype = MD_COULOMB_CUTOFF, p.coulomb_modifier = MD_VDW_POTENTIAL_SHIFT; break;
     case 5: p.coulombtype = MD_COULOMB_CUTOFF, p.coulomb_modifier = MD_VDW_NONE; break;
+    case 6: p.vdw_modifier = MD_VDW_FORCE_SWITCH, p.rvdw_switch = 0.4; break;
+    case 7: p.vdw_modifier = MD_VDW_POTENTIAL_SWITCH, p.rvdw_switch = 0.4; break;
+    case 8: p.vdw_modifier = MD_VDW_FORCE_SWITCH, p.rvdw = 0.5, p.rvdw_switch = 0; break;
+    case 9: p.vdw_modifier = MD_VDW_POTENTIAL_SWITCH, p.rcoulomb = 0.5, p.rvdw_switch = 0.55; break;
     default: break;
     }
     return p;
@@ -241,11 +272,11 @@ static void check_repeats(const cells_system *sys, const cells_system *other,
 }
 
 /* F = -dV/dx, on two atoms of the shifted potential, where no cut-off jump hides the slope. */
-static void check_derivative(const char *kernel)
+static void check_derivative(const char *kernel, int option)
 {
     const int grid[3] = {1, 1, 1}, zero[3] = {0, 0, 0};
     md_topology top = make_topology(GEOMETRIC, 2);
-    md_params params = params_of(0);
+    md_params params = params_of(option);
     cells_system sys = {.box = {3, 3, 3}};
     cells_alloc(&sys, 4);       /* atoms 0 and 3 interact, 0 and 1 exclude each other */
     for (int i = 0; i < 4; i++) {
@@ -292,6 +323,9 @@ static void check_refusals(void)
     md_nonbonded *nb = NULL;
     int j_cluster;
     CHECK(md_nonbonded_create(&top, &params, "abacus", &nb, &j_cluster) == SUNDOG_ERR_ARGUMENT);
+    params = params_of(FORCE_SWITCH);
+    params.rvdw_switch = params.rvdw;
+    CHECK(md_nonbonded_create(&top, &params, NULL, &nb, &j_cluster) == SUNDOG_ERR_ARGUMENT);
     params.rvdw = 0;
     CHECK(md_nonbonded_create(&top, &params, NULL, &nb, &j_cluster) == SUNDOG_ERR_ARGUMENT);
     CHECK(nb == NULL);
@@ -307,7 +341,7 @@ int main(void)
     none.n_atoms = 0;
     for (rule how = GEOMETRIC; how < N_RULES; how++) {
         md_topology top = make_topology(how, 4);
-        for (int option = 0; option < 6; option++) {
+        for (int option = 0; option < N_OPTIONS; option++) {
             md_params params = params_of(option);
             check_case(&even, &top, &params);
             if (option == 0) check_case(&slab, &top, &params);
@@ -321,7 +355,11 @@ int main(void)
     int n_kernels;
     const char *const *kernels = md_nonbonded_kernels(&n_kernels);
     for (int k = 0; k < n_kernels; k++)
-        if (md_nonbonded_kernel_runs(kernels[k])) check_derivative(kernels[k]);
+        if (md_nonbonded_kernel_runs(kernels[k])) {
+            check_derivative(kernels[k], 0);
+            check_derivative(kernels[k], FORCE_SWITCH);
+            check_derivative(kernels[k], POTENTIAL_SWITCH);
+        }
     check_refusals();
     cells_free(&even);
     cells_free(&slab);

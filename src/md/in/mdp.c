@@ -230,6 +230,22 @@ static sundog_status complete_energy_intervals(reader *r)
     return SUNDOG_OK;
 }
 
+static sundog_status check_switch(reader *r)
+{
+    md_params *p = r->params;
+    if (!md_vdw_is_switched(p->vdw_modifier)) return SUNDOG_OK;
+    if (p->rvdw_switch >= p->rvdw)
+        return fail_at(r, "rvdw-switch", "rvdw-switch = %g: must be smaller than rvdw, %g, as "
+                       "vdw-modifier switches between them", p->rvdw_switch, p->rvdw);
+    if (p->rvdw_switch == 0.0 && p->disp_corr != MD_DISP_CORR_NO)
+        return fail_at(r, "rvdw-switch", "rvdw-switch = 0: must be positive with DispCorr, which "
+                       "integrates what the switch leaves out");
+    if (p->rvdw_switch < 0.5 * p->rvdw)
+        note(p, "rvdw-switch = %g: the switch reaches over more than half of rvdw, %g; it is meant "
+             "to act close to the cut-off only", p->rvdw_switch, p->rvdw);
+    return SUNDOG_OK;
+}
+
 static sundog_status check_cut_offs(reader *r)
 {
     md_params *p = r->params;
@@ -279,6 +295,7 @@ static sundog_status complete(reader *r)
 {
     md_params *p = r->params;
     BASE_TRY(check_cut_offs(r));
+    BASE_TRY(check_switch(r));
     BASE_TRY(complete_energy_intervals(r));
     BASE_TRY(complete_thermostat(r));
     if (p->comm_mode != MD_COMM_NONE && p->nstcomm == 0) {

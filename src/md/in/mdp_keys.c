@@ -18,9 +18,16 @@ static const md_mdp_choice comm_modes[] = {
     {"linear", MD_COMM_LINEAR}, {"none", MD_COMM_NONE}, {NULL, 0}};
 static const md_mdp_choice coulomb_types[] = {
     {"cut-off", MD_COULOMB_CUTOFF}, {"reaction-field", MD_COULOMB_REACTION_FIELD}, {NULL, 0}};
-static const md_mdp_choice modifiers[] = {
+static const md_mdp_choice coulomb_modifiers[] = {
     {"potential-shift", MD_VDW_POTENTIAL_SHIFT}, {"potential-shift-verlet", MD_VDW_POTENTIAL_SHIFT},
     {"none", MD_VDW_NONE}, {NULL, 0}};
+static const md_mdp_choice vdw_modifiers[] = {
+    {"potential-shift", MD_VDW_POTENTIAL_SHIFT}, {"potential-shift-verlet", MD_VDW_POTENTIAL_SHIFT},
+    {"none", MD_VDW_NONE}, {"force-switch", MD_VDW_FORCE_SWITCH},
+    {"potential-switch", MD_VDW_POTENTIAL_SWITCH}, {NULL, 0}};
+static const md_mdp_choice dispersion_corrections[] = {
+    {"no", MD_DISP_CORR_NO}, {"Ener", MD_DISP_CORR_ENER}, {"EnerPres", MD_DISP_CORR_ENER_PRES},
+    {"AllEner", MD_DISP_CORR_ALL_ENER}, {"AllEnerPres", MD_DISP_CORR_ALL_ENER_PRES}, {NULL, 0}};
 static const md_mdp_choice thermostats[] = {
     {"no", MD_TCOUPL_NO}, {"v-rescale", MD_TCOUPL_V_RESCALE}, {NULL, 0}};
 static const md_mdp_choice constraints[] = {
@@ -73,16 +80,16 @@ static const md_mdp_key keys[] = {
      "the pair-list buffer follows from verlet-buffer-tolerance alone"},
     {"rlist", MDP_REAL, AT(rlist), 0, LARGE, NULL, NULL},
     {"coulombtype", MDP_CHOICE, AT(coulombtype), 0, 0, coulomb_types, NULL},
-    {"coulomb-modifier", MDP_CHOICE, AT(coulomb_modifier), 0, 0, modifiers, NULL},
+    {"coulomb-modifier", MDP_CHOICE, AT(coulomb_modifier), 0, 0, coulomb_modifiers, NULL},
     {"rcoulomb-switch", MDP_IGNORED, NOWHERE, 0, 0, NULL, NULL},
     {"rcoulomb", MDP_REAL, AT(rcoulomb), 1e-3, LARGE, NULL, NULL},
     {"epsilon-r", MDP_REAL, AT(epsilon_r), 1e-3, LARGE, NULL, NULL},
     {"epsilon-rf", MDP_REAL, AT(epsilon_rf), 0, LARGE, NULL, NULL},
     {"vdwtype", MDP_FIXED, NOWHERE, 0, 0, only_cutoff, NULL},
-    {"vdw-modifier", MDP_CHOICE, AT(vdw_modifier), 0, 0, modifiers, NULL},
-    {"rvdw-switch", MDP_IGNORED, NOWHERE, 0, 0, NULL, NULL},
+    {"vdw-modifier", MDP_CHOICE, AT(vdw_modifier), 0, 0, vdw_modifiers, NULL},
+    {"rvdw-switch", MDP_REAL, AT(rvdw_switch), 0, LARGE, NULL, NULL},
     {"rvdw", MDP_REAL, AT(rvdw), 1e-3, LARGE, NULL, NULL},
-    {"DispCorr", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
+    {"DispCorr", MDP_CHOICE, AT(disp_corr), 0, 0, dispersion_corrections, NULL},
     {"tcoupl", MDP_CHOICE, AT(tcoupl), 0, 0, thermostats, NULL},
     {"nsttcouple", MDP_INT, AT(nsttcouple), -1, INT_MAX, NULL, NULL},
     {"tc-grps", MDP_FIXED, NOWHERE, 0, 0, only_system, "all atoms are coupled as one"},

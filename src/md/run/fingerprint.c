@@ -66,6 +66,9 @@ uint64_t md_params_hash(const md_params *params)
     hash = MIX(hash, params->epsilon_rf);
     hash = MIX(hash, params->vdw_modifier);
     hash = MIX(hash, params->rvdw);
+    /* only where they count: nothing is lost when a key that has no effect is changed */
+    if (md_vdw_is_switched(params->vdw_modifier)) hash = MIX(hash, params->rvdw_switch);
+    if (params->disp_corr != MD_DISP_CORR_NO) hash = MIX(hash, params->disp_corr);
     hash = MIX(hash, params->tcoupl);
     hash = MIX(hash, params->nsttcouple);
     hash = MIX(hash, params->tau_t);

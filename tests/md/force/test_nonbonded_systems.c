@@ -22,6 +22,8 @@ typedef struct system_case {
 
 static const system_case cases[] = {
     {"lj/argon_4k", "lj", true},         {"lj/argon_4k", "lj_none", true},
+    {"lj/argon_4k", "lj_fsw", true},     {"lj/argon_4k", "lj_psw", true},
+    {"grappa-like/0001.5", "rf_fsw", false}, {"grappa-like/0001.5", "rf_psw", false},
     {"water/spce_3k", "rf", true},       {"water/spce_3k", "rf78", true},
     {"water/spce_24k", "rf", true},      {"water/tip3p_dodec", "rf", true},
     {"ions/nacl_3k", "rf", true},        {"ions/nacl_3k", "rf78", true},

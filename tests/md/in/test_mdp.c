@@ -64,6 +64,14 @@ static void test_completion(void)
     CHECK(p.nsttcouple == 4);
     p = read_text("nstcomm = 0\n");
     CHECK(p.comm_mode == MD_COMM_NONE && strstr(p.notes, "comm-mode set to none"));
+    p = read_text("vdw-modifier = Force-switch\nrvdw_switch = 0.8\ndispcorr = allenerpres\n");
+    CHECK(p.vdw_modifier == MD_VDW_FORCE_SWITCH && p.rvdw_switch == 0.8 && p.notes[0] == '\0' &&
+          p.disp_corr == MD_DISP_CORR_ALL_ENER_PRES);
+    p = read_text("vdw-modifier = potential-switch\n");
+    CHECK(p.vdw_modifier == MD_VDW_POTENTIAL_SWITCH && p.rvdw_switch == 0 &&
+          strstr(p.notes, "rvdw-switch = 0: the switch reaches over more than half of rvdw, 1"));
+    p = read_text("rvdw-switch = 5\nDispCorr = Ener\n");      /* nothing is switched */
+    CHECK(p.notes[0] == '\0' && p.disp_corr == MD_DISP_CORR_ENER);
     p = read_text("rlist = 1.3\n");
     CHECK(strstr(p.notes, "rlist = 1.3: not used"));
     p = read_text("rlist = 1.3\nverlet-buffer-tolerance = -1\n");
@@ -94,9 +102,20 @@ static void test_refusals(void)
         {"integrator = sd\n", "a.mdp:1: integrator = sd is not supported; supported: md"},
         {"coulombtype = PME\n",
          "a.mdp:1: coulombtype = PME is not supported; supported: cut-off, reaction"},
-        {"vdw-modifier = force-switch\n", "a.mdp:1: vdw-modifier = force-switch is not supported"},
+        {"vdw-modifier = switch\n",
+         "a.mdp:1: vdw-modifier = switch is not supported; supported: potential-shift"},
+        {"coulomb-modifier = force-switch\n",
+         "a.mdp:1: coulomb-modifier = force-switch is not supported; supported: potential-shift"},
+        {"vdw-modifier = force-switch\nrvdw-switch = 1\n",
+         "a.mdp:2: rvdw-switch = 1: must be smaller than rvdw, 1"},
+        {"rvdw-switch = 1.1\nvdw-modifier = potential-switch\n",
+         "a.mdp:1: rvdw-switch = 1.1: must be smaller than rvdw, 1"},
+        {"rvdw-switch = -0.1\n", "a.mdp:1: rvdw-switch = -0.1: must be at least 0"},
+        {"vdw-modifier = force-switch\nDispCorr = Ener\n",
+         "a.mdp: rvdw-switch = 0: must be positive with DispCorr"},
         {"vdwtype = PME\n", "a.mdp:1: vdwtype = PME is not supported; supported: cut-off"},
-        {"DispCorr = EnerPres\n", "a.mdp:1: DispCorr = EnerPres is not supported; supported: no"},
+        {"DispCorr = Pres\n",
+         "a.mdp:1: DispCorr = Pres is not supported; supported: no, Ener, EnerPres, AllEner"},
         {"cutoff-scheme = group\n",
          "a.mdp:1: cutoff-scheme = group is not supported; supported: verlet"},
         {"pbc = no\n", "a.mdp:1: pbc = no is not supported; supported: xyz"},
@@ -161,7 +180,9 @@ static void test_round_trip(void)
         "title = some run\ndefine = -DA -DB=2\nverlet-buffer-tolerance = -1\nrlist = 1.05\n"
         "rcoulomb = 0.9\nrvdw = 0.9\ncoulombtype = reaction-field\nepsilon-rf = 78.5\n"
         "continuation = yes\nconstraints = all-bonds\nvdw-modifier = none\ncomm-mode = none\n"
-        "coulomb-modifier = none\nld-seed = 12345678901\nnstenergy = 0\nnstcalcenergy = 1\n"};
+        "coulomb-modifier = none\nld-seed = 12345678901\nnstenergy = 0\nnstcalcenergy = 1\n",
+        "vdw-modifier = force-switch\nrvdw-switch = 0.77\nDispCorr = EnerPres\n",
+        "vdw-modifier = potential-switch\nrvdw-switch = 0.9\nDispCorr = AllEner\n"};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         md_params p = read_text(texts[k]), q;
         FILE *file = fopen(scratch_write("b.mdp", ""), "w");

@@ -42,12 +42,15 @@ int md_report_terms(const md_system *system, const md_energy_report *report,
         if (kind == MD_PAIR14) add_term(terms, &n, "Coulomb-14", energy, report->terms.coulomb14);
     }
     add_term(terms, &n, "LJ (SR)", energy, report->terms.lj);
+    bool corrected = system->dispersion.energy;
+    if (corrected) add_term(terms, &n, "Disper. corr.", energy, report->dispersion);
     add_term(terms, &n, "Coulomb (SR)", energy, report->terms.coulomb);
     add_term(terms, &n, "Potential", energy, report->potential);
     add_term(terms, &n, "Kinetic En.", energy, report->kinetic);
     add_term(terms, &n, "Total Energy", energy, report->total);
     add_term(terms, &n, "Conserved En.", energy, report->conserved);
     add_term(terms, &n, "Temperature", "K", report->temperature);
+    if (corrected) add_term(terms, &n, "Pres. DC", "bar", report->dispersion_pressure);
     add_term(terms, &n, "Pressure", "bar", report->pressure);
     if (system->has_constraints) add_term(terms, &n, "Constr. rmsd", "", report->constraint_rmsd);
     add_tensor(terms, &n, "Vir", energy, report->terms.virial);
@@ -82,6 +85,11 @@ void md_report_header(FILE *log, const md_run_options *options, const md_system 
     fprintf(log, "\n  box vectors (nm): (%g %g %g) (%g %g %g) (%g %g %g)\n", m[0][0], m[0][1],
             m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]);
     fprintf(log, "  %.0f degrees of freedom\n", system->n_dof);
+    const md_dispersion *dispersion = &system->dispersion;
+    if (dispersion->energy)
+        fprintf(log, "  dispersion correction: mean C6 %.4e kJ/mol nm^6", dispersion->c6);
+    if (dispersion->repulsion) fprintf(log, ", mean C12 %.4e kJ/mol nm^12", dispersion->c12);
+    if (dispersion->energy) fputc('\n', log);
 }
 
 void md_report_start(FILE *log, const md_system *system, const md_run_result *result)

@@ -5,6 +5,7 @@
  *      step.c     the step loop of one domain
  *      forces.c   one force evaluation of one domain
  *      outputs.c  files, written by rank 0
+ *      dispersion.c  long-range correction of energy and pressure
  *      report.c   md.log and the progress line
  *      timing.c   where the time went
  */
@@ -19,6 +20,7 @@ typedef struct md_energy_report {
     int64_t step;
     double time; /* ps */
     md_energy terms;
+    double dispersion, dispersion_pressure; /* DispCorr; part of what follows and of the virial */
     double potential, kinetic, total, conserved, temperature, pressure, constraint_rmsd;
     double kinetic_tensor[3][3], pressure_tensor[3][3];
 } md_energy_report;

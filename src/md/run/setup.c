@@ -321,6 +321,7 @@ static sundog_status setup(const md_run_options *options, md_system *system)
         note(system, "Note: the system has a total charge of %.0f e.\n", charge);
     system->has_constraints = md_topology_count(system->topology, MD_CONSTRAINT) > 0 ||
                               md_topology_count(system->topology, MD_SETTLE) > 0;
+    system->dispersion = md_dispersion_make(system->topology, params);
     BASE_TRY(choose_lists(options, system));
 
     double group_radius = md_topology_group_radius(system->topology);

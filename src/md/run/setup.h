@@ -6,6 +6,7 @@
 #include "md/core/topology.h"
 #include "md/domain/domain.h"
 #include "md/out/checkpoint.h"
+#include "md/run/dispersion.h"
 #include "md/run/run.h"
 
 typedef struct md_system {
@@ -25,6 +26,7 @@ typedef struct md_system {
     const char *rung;
     sundog_route route;
     bool has_constraints;
+    md_dispersion dispersion; /* of the topology after replication */
     uint64_t topology_hash, params_hash;
     char notes[8192]; /* warnings and choices, a line each, for log and stderr */
 } md_system;

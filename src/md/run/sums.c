@@ -1,6 +1,8 @@
 /* Kinetic energy, temperature and pressure of a leap-frog step are means of the two half steps:
  *
  *      K(s) = 1/2 (K(s - 1/2) + K(s + 1/2)),   T = 2 tr K / (n_dof k),   P = 2/V (K - virial)
+ *
+ * The pressure of the dispersion correction is isotropic and counted in the virial, as gmx does.
  */
 #include "md/run/sums.h"
 
@@ -26,12 +28,16 @@ sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, 
     report->potential = terms->coulomb14 + terms->lj + terms->coulomb;
     for (int kind = 0; kind < MD_N_KINDS; kind++) report->potential += terms->bonded[kind];
 
-    double scale = 2 * MD_BAR_PER_KJ_MOL_NM3 / md_box_volume(&system->state.box);
+    double volume = md_box_volume(&system->state.box), scale = 2 * MD_BAR_PER_KJ_MOL_NM3 / volume;
+    report->dispersion = md_dispersion_energy(&system->dispersion, volume);
+    report->dispersion_pressure = md_dispersion_pressure(&system->dispersion, volume);
+    report->potential += report->dispersion;
+    for (int a = 0; a < 3; a++) report->terms.virial[a][a] -= report->dispersion_pressure / scale;
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++) {
             double kinetic = 0.5 * (sums->kinetic_old[a][b] + sums->kinetic_new[a][b]);
             report->kinetic_tensor[a][b] = kinetic;
-            report->pressure_tensor[a][b] = scale * (kinetic - terms->virial[a][b]);
+            report->pressure_tensor[a][b] = scale * (kinetic - report->terms.virial[a][b]);
         }
     for (int a = 0; a < 3; a++) {
         report->kinetic += report->kinetic_tensor[a][a];

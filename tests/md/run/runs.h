@@ -105,8 +105,8 @@ static inline md_run_options run_options(const char *system, const char *mdp, co
 static inline bool run_terms_agree(const md_energy_report *energy, const char *json,
                                    double relative, double absolute, double potential_relative)
 {
-    const char *name[MD_N_KINDS + 3];
-    double value[MD_N_KINDS + 3];
+    const char *name[MD_N_KINDS + 5];
+    double value[MD_N_KINDS + 5];
     int n = 0;
     for (int kind = 0; kind < MD_N_KINDS; kind++) {
         if (energy->terms.bonded[kind] == 0) continue;
@@ -121,6 +121,12 @@ static inline bool run_terms_agree(const md_energy_report *energy, const char *j
     value[n++] = energy->terms.lj;
     name[n] = "Coulomb (SR)";
     value[n++] = energy->terms.coulomb;
+    if (energy->dispersion != 0) {
+        name[n] = "Disper. corr.";
+        value[n++] = energy->dispersion;
+        name[n] = "Pres. DC";
+        value[n++] = energy->dispersion_pressure;
+    }
     bool good = true;
     for (int i = 0; i < n; i++) {
         double wanted;

@@ -12,6 +12,8 @@ typedef struct single_point {
 static const single_point cases[] = {
     {"grappa-like/0001.5", "sp_rf", 1e-5, false},
     {"grappa-like/0001.5", "sp_rf_none", 1e-5, false},
+    {"grappa-like/0001.5", "sp_rf_fsw", 1e-5, false},
+    {"grappa-like/0001.5", "sp_rf_psw", 1e-5, false},
     {"grappa-like/0003", "sp_rf", 1e-5, false},
     {"grappa-like/0006", "sp_rf", 1e-5, false},
     {"grappa-like/0012", "sp_rf", 1e-5, true},
@@ -23,6 +25,9 @@ static const single_point cases[] = {
     {"water/tip3p_dodec", "sp_rf", 1e-5, false},
     {"lj/argon_4k", "sp_lj", 1e-5, false},
     {"lj/argon_4k", "sp_lj_none", 1e-5, false},
+    {"lj/argon_4k", "sp_lj_fsw", 1e-5, false},
+    {"lj/argon_4k", "sp_lj_psw", 1e-5, false},
+    {"lj/argon_4k", "sp_lj_disp", 1e-5, false},
     {"ethanol/single", "sp_rf", 1e-5, false},
     {"ethanol/single", "sp_rf_nocons", 2e-5, false},
     {"ethanol/box_256", "sp_rf", 1e-5, false},
@@ -62,6 +67,11 @@ enum {
 static const char *forces_path(const single_point *point)
 {
     const char *path = reference_path("reference/%s/%s.forces.txt.xz", point->system, point->name);
+    size_t length = strlen(point->name);
+    bool disp = length > 5 && strcmp(point->name + length - 5, "_disp") == 0;
+    if (disp) /* no file of its own: the correction changes no force */
+        path = reference_path("reference/%s/%.*s.forces.txt.xz", point->system, (int)length - 5,
+                              point->name);
     CHECK(reference_exists(path));
     return path;
 }

@@ -12,6 +12,7 @@ static const struct {
     {"water/spce_3k", "rf"},
     {"water/tip3p_dodec", "rf"},
     {"lj/argon_4k", "lj"},
+    {"lj/argon_4k", "lj_disp"},
     {"ethanol/single", "rf"},
     {"ethanol/box_256", "rf"},
     {"ions/nacl_3k", "rf"},

@@ -101,7 +101,7 @@ static inline md_run_options run_options(const char *system, const char *mdp, co
     return options;
 }
 
-/* Largest reference term names that one report holds; NaN when the kind is not named so. */
+/* Do all terms of the report, and the potential, agree with the reference? Says which do not. */
 static inline bool run_terms_agree(const md_energy_report *energy, const char *json,
                                    double relative, double absolute, double potential_relative)
 {

@@ -99,6 +99,19 @@ case_grids() {
     expect 1 'ddcsx' $run -dd 2 1 1 -ddcsx '1' -o grids
 }
 
+# One domain fails while the others wait for it: all end at once, with its words and the step.
+case_blow_up() {
+    sed 's/dt = .*/dt = 0.03/' nve.mdp >wild.mdp
+    printf 'verlet-buffer-tolerance = -1\nrlist = 1\ncontinuation = yes\n' >>wild.mdp
+    for scheme in return shell; do
+        for rung in reference pulse fused direct; do
+            expect 1 'step [0-9]*: [A-Z]*: .* atoms [0-9]' timeout 60 "$sundog" run -f wild.mdp \
+                $water -dd 2 2 2 -scheme $scheme -exchange $rung -o wild
+        done
+    done
+    grep -q '^Error: step ' wild/md.log || fail 'md.log does not say why the run ended'
+}
+
 files='energy.csv traj_comp.xtc traj.trr confout.gro'
 
 # The first list is made of constrained positions, ghosts included: a list without any buffer misses
@@ -274,7 +287,7 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-[ $# -gt 0 ] || set -- usage input_errors grids start files first_and_last restart \
+[ $# -gt 0 ] || set -- usage input_errors grids start blow_up files first_and_last restart \
     restart_refused signals endless suspended killed replicate
 for name in "$@"; do
     "case_$name"

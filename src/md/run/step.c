@@ -409,7 +409,10 @@ static sundog_status loop(worker *w)
             w->timed_start_ns = base_clock_ns();
             w->timed_from = step;
         }
-        BASE_TRY(one_step(w, step, &done));
+        sundog_status status = one_step(w, step, &done);
+        if (status == SUNDOG_ERR_PHYSICS)
+            return base_fail(status, "step %" PRId64 ": %s", step, sundog_last_error());
+        BASE_TRY(status);
         if (done) break;
     }
     return finish(w, step);

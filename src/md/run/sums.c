@@ -8,7 +8,6 @@
 
 #include "md/core/units.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,9 +49,8 @@ sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, 
         report->constraint_rmsd = sqrt(sums->deviation_square / sums->n_constraints);
     if (!isfinite(report->total))
         return base_fail(SUNDOG_ERR_PHYSICS,
-                         "step %" PRId64 ": the energy is not finite (potential %g, kinetic %g "
-                         "kJ/mol): the system has blown up. Minimise the start structure, or use a "
-                         "smaller dt",
-                         step, report->potential, report->kinetic);
+                         "the energy is not finite (potential %g, kinetic %g kJ/mol): the system "
+                         "has blown up. Minimise the start structure, or use a smaller dt",
+                         report->potential, report->kinetic);
     return SUNDOG_OK;
 }

@@ -10,16 +10,18 @@
 static void on_signal(int number)
 {
     (void)number;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
     md_run_request_stop();
 }
 
-/* The first SIGINT or SIGTERM ends the run cleanly; the second one ends it at once. */
+/* The first SIGINT or SIGTERM ends the run cleanly; the next, be it the other one, at once. */
 static void catch_signals(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
+    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGXFSZ, SIG_IGN); /* file size limit: the write reports it */

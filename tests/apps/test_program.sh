@@ -232,6 +232,23 @@ case_signals() {
     done
 }
 
+# Whoever cannot wait for the end of a list interval sends a second signal, of either kind. (Argon
+# with a list so long that it lasts.)
+case_impatient() {
+    { cat nve.mdp; printf 'verlet-buffer-tolerance = -1\nrlist = 2\n'; } >long.mdp
+    argon=$source/systems/lj/argon_4k
+    "$sundog" run -f long.mdp -c "$argon/conf.gro" -p "$argon/topol.top" -dd 2 1 1 -o impatient \
+        -nsteps -1 -nstlist 1000000 >out.txt 2>&1 &
+    pid=$!
+    wait_lines impatient/energy.csv 3
+    kill -TERM $pid
+    wait_lines impatient/energy.csv 6
+    kill -INT $pid
+    wait $pid
+    got=$?
+    [ $got -eq 130 ] || fail "exit code $got after SIGTERM and SIGINT, not 130"
+}
+
 # More steps than a 64-bit step number can count are no end, not none.
 case_endless() {
     { cat md.mdp; echo 'init-step = 5'; } >late.mdp
@@ -288,7 +305,7 @@ case_replicate() {
 }
 
 [ $# -gt 0 ] || set -- usage input_errors grids start blow_up files first_and_last restart \
-    restart_refused signals endless suspended killed replicate
+    restart_refused signals impatient endless suspended killed replicate
 for name in "$@"; do
     "case_$name"
     echo "$name done"

@@ -77,6 +77,13 @@ static bool store(const arg *a, char **words, bool negated)
     return false;
 }
 
+static bool was_before(char **argv, int at, const char *name)
+{
+    for (int i = 1; i < at; i++)
+        if (strcmp(argv[i], name) == 0) return true;
+    return false;
+}
+
 static int usage(const char *program, const char *what, const char *word)
 {
     fprintf(stderr, "%s: %s%s (see %s --help)\n", program, what, word, program);
@@ -112,6 +119,8 @@ int args_parse(const char *program, int argc, char **argv, const arg *table,
             return usage(program, what, argv[i + 1]);
         }
         if (a->given) *a->given = true;
+        if (a->kind != ARG_LIST && a->kind != ARG_FLAG && was_before(argv, i, a->name))
+            return usage(program, "given twice: ", word);
         i += n;
     }
     if (n_positional) *n_positional = n_words;

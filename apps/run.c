@@ -6,24 +6,34 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void on_signal(int number)
 {
-    (void)number;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    static const char text[] = "\nStopping: this list interval is finished, then a checkpoint is "
+                               "written. Another signal ends at once.\n";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) { /* nobody reads it */
+    }
+    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) signal(caught[i], SIG_DFL);
     md_run_request_stop();
+    (void)number;
 }
 
-/* The first SIGINT or SIGTERM ends the run cleanly; the next, be it the other one, at once. */
+/* The first SIGINT, SIGTERM or SIGHUP ends the run cleanly; the next, whichever it is, at once. */
 static void catch_signals(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) {
+        struct sigaction before;
+        sigaction(caught[i], &action, &before);
+        /* nohup stays nohup */
+        if (caught[i] == SIGHUP && before.sa_handler == SIG_IGN) sigaction(SIGHUP, &before, NULL);
+    }
     signal(SIGXFSZ, SIG_IGN); /* file size limit: the write reports it */
     signal(SIGPIPE, SIG_IGN);
 }
@@ -52,10 +62,11 @@ int command_run(int argc, char **argv)
     if (code == -1) {
         printf(
             "usage: sundog run -f FILE.mdp -c FILE.gro -p FILE.top [options]\n\n"
-            "Simulates the system and writes, into the output folder: energy.csv, traj_comp.xtc,\n"
-            "traj.trr (as the mdp asks), confout.gro, state.cpt, md.log. SIGINT and SIGTERM "
-            "finish\n"
-            "the list interval, write a checkpoint and end; -cpi state.cpt goes on.\n\n");
+            "Simulates the system and writes, into the output folder: energy.csv, ener.edr,\n"
+            "traj_comp.xtc, traj.trr (as the mdp asks), confout.gro, state.cpt, md.log.\n\n"
+            "SIGINT, SIGTERM and SIGHUP finish the list interval, write a checkpoint and end; a\n"
+            "second signal ends at once. -cpi state.cpt goes on. The environment variable\n"
+            "SUNDOG_PEER_TIMEOUT limits how many seconds a domain waits for another (600).\n\n");
         args_print(stdout, table);
         return 0;
     }
@@ -73,7 +84,7 @@ int command_run(int argc, char **argv)
     free(line);
     if (status != SUNDOG_OK) {
         fprintf(stderr, "sundog run: error: %s\n", sundog_last_error());
-        return 1;
+        return status == SUNDOG_ERR_ARGUMENT ? 2 : 1;
     }
     if (result.interrupted)
         fprintf(stderr, "Stopped after %" PRId64 " steps; go on with -cpi %s/state.cpt\n",

@@ -1,5 +1,6 @@
 #include "run_args.h"
 
+#include "md/force/nonbonded.h"
 #include "sundog/sundog.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ void run_args_table(run_args *args, bool running, arg *table)
          "also look here for included topology files (may be repeated)"},
         {"-nsteps", ARG_INT64, &o->nsteps, &args->nsteps_given, "N",
          "number of steps, instead of the mdp's; -1: no end"},
-        {"-nstlist", ARG_INT, &o->nstlist, NULL, "N",
+        {"-nstlist", ARG_INT, &o->nstlist, &args->nstlist_given, "N",
          "steps between pair lists and repartitions, instead of the mdp's"},
         {"-replicate", ARG_INT3, o->replicate, &args->replicate_given, "NX NY NZ",
          "multiply the box along its vectors"},
@@ -55,7 +56,7 @@ void run_args_table(run_args *args, bool running, arg *table)
          "go on from this checkpoint (if it exists) and append to the outputs"},
         {"-cpt", ARG_DOUBLE, &o->checkpoint_minutes, NULL, "MINUTES",
          "time between checkpoints (default 15; 0: only at the end)"},
-        {"-maxh", ARG_DOUBLE, &o->max_hours, NULL, "HOURS",
+        {"-maxh", ARG_DOUBLE, &o->max_hours, &args->maxh_given, "HOURS",
          "stop cleanly, with a checkpoint, after 0.99 times this time"},
         {"-v", ARG_FLAG, &o->verbose, NULL, NULL,
          "show progress (step, ns/day, time left) also where stderr is no terminal"},
@@ -82,6 +83,15 @@ static bool is_known_rung(const char *rung)
     return false;
 }
 
+static bool is_known_kernel(const char *kernel)
+{
+    int n;
+    const char *const *known = md_nonbonded_kernels(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(known[i], kernel) == 0) return true;
+    return false;
+}
+
 int run_args_finish(const char *program, run_args *args)
 {
     md_run_options *o = &args->options;
@@ -94,7 +104,7 @@ int run_args_finish(const char *program, run_args *args)
                      "the input files -f FILE.mdp, -c FILE.gro and -p FILE.top are needed");
     if (args->nsteps_given && o->nsteps < -1)
         return wrong(program, "-nsteps must be 0 or more, or -1");
-    if (o->nstlist < 0) return wrong(program, "-nstlist must be 1 or more");
+    if (args->nstlist_given && o->nstlist < 1) return wrong(program, "-nstlist must be 1 or more");
     if (args->dd_given && args->nd_given) return wrong(program, "give -dd or -nd, not both");
     if (args->nd_given && o->n_domains < 1) return wrong(program, "-nd must be 1 or more");
     for (int k = 0; k < 3; k++) {
@@ -115,6 +125,12 @@ int run_args_finish(const char *program, run_args *args)
         return wrong(program, "-route is staged or direct");
     if (o->rung && !is_known_rung(o->rung))
         return wrong(program, "-exchange is one of reference, pulse, fused, direct");
+    if (args->maxh_given && !(o->max_hours > 0 && isfinite(o->max_hours)))
+        return wrong(program, "-maxh must be more than 0 hours");
+    if (o->kernel && !is_known_kernel(o->kernel))
+        return wrong(program, "-kernel is one of those that `sundog info` lists");
+    if (o->rung && o->route && strcmp(o->rung, "direct") == 0 && strcmp(o->route, "staged") == 0)
+        return wrong(program, "-exchange direct goes with -route direct alone");
     if (!isfinite(o->checkpoint_minutes) || o->checkpoint_minutes < 0)
         return wrong(program, "-cpt must be 0 or more minutes");
     return 0;

@@ -70,6 +70,11 @@ case_usage() {
     expect 2 'not both' $run -dd 1 1 1 -nd 2
     expect 2 '-scheme is' $run -scheme quarter
     expect 2 '-exchange is' $run -exchange pigeon
+    expect 2 '-exchange direct goes with' $run -exchange direct -route staged
+    expect 2 '-kernel is' $run -kernel abacus
+    expect 2 '-maxh must' $run -maxh nan
+    expect 2 '-nstlist must' $run -nstlist 0
+    expect 2 'given twice' $run -nd 2 -nd 3
     expect 2 '-route is' $run -route scenic
     expect 2 'what is meant by' "$sundog" run md.mdp
     expect 0 'Pair-force kernels' "$sundog" info
@@ -80,13 +85,13 @@ case_input_errors() {
     expect 1 'nowhere.mdp' "$sundog" run -f nowhere.mdp $water
     echo 'rcuolomb = 1' >bad.mdp
     expect 1 'bad.mdp:1.*rcoulomb' "$sundog" run -f bad.mdp $water
-    expect 1 'atoms' $run -c "$source/systems/water/spce_3k/conf.gro"
-    expect 1 'kernel' $run -kernel abacus -nsteps 0
+    expect 1 'atoms' "$sundog" run -f md.mdp -c "$source/systems/water/spce_3k/conf.gro" \
+        -p "$source/systems/grappa-like/0001.5/topol.top"
     touch file
     expect 1 'file' $run -o file/deeper
     expect 1 'file' $run -o file
-    expect 1 'folder is empty' $run -o ''
-    expect 1 'too many copies' $run -replicate 641 6700417 1 -nsteps 0     # 2^32 + 1
+    expect 2 'folder is empty' $run -o ''
+    expect 2 'too many copies' $run -replicate 641 6700417 1 -nsteps 0     # 2^32 + 1
     [ -e md.log ] && fail 'a failed start left md.log'
 }
 
@@ -95,8 +100,10 @@ case_grids() {
     expect 1 'largest' $run -nd 5000 -o grids
     expect 0 '3 domains\|3 x 1 x 1\|1 x 3 x 1\|1 x 1 x 3' $run -nd 3 -nsteps 5 -o grids
     expect 0 '2 x 3 x 2' $run -dd 2 3 2 -ddcsy '1 2 1' -nsteps 5 -o grids
-    expect 1 'ddcsx' $run -dd 2 1 1 -ddcsx '1 1 1' -o grids
-    expect 1 'ddcsx' $run -dd 2 1 1 -ddcsx '1' -o grids
+    expect 2 'ddcsx' $run -dd 2 1 1 -ddcsx '1 1 1' -o grids
+    expect 2 'ddcsx' $run -dd 2 1 1 -ddcsx '1' -o grids
+    expect 1 'at most 4096' $run -dd 32 16 16 -replicate 2 1 1 -o grids
+    expect 1 'at most' $run -nd 5000 -o grids
 }
 
 # One domain fails while the others wait for it: all end at once, with its words and the step.
@@ -218,7 +225,7 @@ wait_lines() {
 
 case_signals() {
     expect 0 'ns/day' $run -dd 2 1 1 -o calm -nsteps 400
-    for signal in INT TERM; do
+    for signal in INT TERM HUP; do
         $run -dd 2 1 1 -o "stopped$signal" -nsteps 400 >out.txt 2>&1 &
         pid=$!
         wait_lines "stopped$signal/energy.csv" 4
@@ -254,6 +261,18 @@ case_endless() {
     { cat md.mdp; echo 'init-step = 5'; } >late.mdp
     expect 0 '-cpi' timeout --preserve-status -s INT 2 "$sundog" run -f late.mdp $water \
         -nsteps 9223372036854775807 -o endless
+}
+
+# Two runs in one folder: the second is refused and changes nothing.
+case_two_runs() {
+    $run -dd 2 1 1 -o two -nsteps 4000 >out1.txt 2>&1 &
+    pid=$!
+    wait_lines two/energy.csv 3
+    expect 1 'another run is writing' $run -o two -nsteps 5
+    expect 1 'another run is writing' $run -o two -nsteps 5 -cpi two/state.cpt
+    [ -e 'two/#energy.csv.1#' ] && fail 'a refused run moved files'
+    kill -TERM $pid
+    wait $pid || fail "the first of two runs ended badly: $(cat out1.txt)"
 }
 
 # A run that is stopped for longer than ranks wait for each other goes on unharmed.
@@ -305,7 +324,7 @@ case_replicate() {
 }
 
 [ $# -gt 0 ] || set -- usage input_errors grids start blow_up files first_and_last restart \
-    restart_refused signals impatient endless suspended killed replicate
+    restart_refused signals impatient endless two_runs suspended killed replicate
 for name in "$@"; do
     "case_$name"
     echo "$name done"

@@ -22,7 +22,10 @@ typedef struct md_reach {
     double rlist, group_radius;     /* nm */
 } md_reach;
 
-enum { MD_MAX_PULSES_PER_AXIS = 8 };
+enum {
+    MD_MAX_PULSES_PER_AXIS = 8,
+    MD_MAX_DOMAINS = 4096           /* what a team of threads takes */
+};
 
 /* Even grid n[0] x n[1] x n[2]; relative[k] (may be NULL) are relative cell sizes along axis k. */
 sundog_status md_grid_create(const int n[3], const double *const relative[3], md_grid *out);

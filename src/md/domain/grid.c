@@ -145,11 +145,15 @@ sundog_status md_grid_check(const md_grid *grid, const md_box *box, const md_rea
             SUNDOG_ERR_INPUT,
             "%d x %d x %d domains: %d along %c make cells of %.4g nm, too thin to cover %.4g nm "
             "(rlist and twice the radius of constraint groups) with %d pulses; the largest grid of "
-            "even cells that works is %d x %d x %d",
+            "even cells that works is %d x %d x %d (and %d domains in all)",
             grid->n[0], grid->n[1], grid->n[2], grid->n[k], axis_name[k],
             thinnest * md_box_thickness(box, k), needed(reach), MD_MAX_PULSES_PER_AXIS, most[0],
-            most[1], most[2]);
+            most[1], most[2], MD_MAX_DOMAINS);
     }
+    if ((int64_t)grid->n[0] * grid->n[1] * grid->n[2] > MD_MAX_DOMAINS)
+        return base_fail(SUNDOG_ERR_INPUT, "%d x %d x %d domains: at most %d work, in a grid of at "
+                         "most %d x %d x %d", grid->n[0], grid->n[1], grid->n[2], MD_MAX_DOMAINS,
+                         most[0], most[1], most[2]);
     return SUNDOG_OK;
 }
 
@@ -202,11 +206,12 @@ sundog_status md_grid_choose(int n_domains, const md_box *box, const md_reach *r
     BASE_TRY(check_range(box, reach));
     int most[3], best[3];
     for (int k = 0; k < 3; k++) most[k] = most_cells(box, reach, k);
-    if (choose(n_domains, most, box, reach, best)) {
+    if (n_domains <= MD_MAX_DOMAINS && choose(n_domains, most, box, reach, best)) {
         memcpy(n, best, sizeof best);
         return SUNDOG_OK;
     }
     int64_t product = (int64_t)most[0] * most[1] * most[2];
+    if (product > MD_MAX_DOMAINS) product = MD_MAX_DOMAINS;
     int fewer = product < n_domains ? (int)product : n_domains - 1;
     while (!choose(fewer, most, box, reach, best)) fewer--;     /* 1 works: check_range */
     return base_fail(SUNDOG_ERR_INPUT,

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ static const char *const file_name[MD_N_OUTPUTS] = {"energy.csv", "traj_comp.xtc
 
 struct md_outputs {
     char dir[3072];
+    int lock; /* the folder itself, locked; -1: none */
     FILE *log;
     md_energy_csv *csv;
     md_xtc *xtc;
@@ -54,6 +56,19 @@ static sundog_status make_dir(const char *dir)
     return SUNDOG_OK;
 }
 
+/* Two runs in one folder would take each other's files away. The lock ends with the process,
+ * however it ends; file systems without locks are trusted. */
+static sundog_status lock_dir(md_outputs *outputs)
+{
+    outputs->lock = open(outputs->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (outputs->lock >= 0 && flock(outputs->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return base_fail(SUNDOG_ERR_IO,
+                         "another run is writing to the folder %s; wait for it, or give another "
+                         "folder with -o",
+                         outputs->dir);
+    return SUNDOG_OK;
+}
+
 /* As gmx does: an old md.log becomes #md.log.1#, or the first free number. */
 static sundog_status keep_old(const md_outputs *outputs, const char *name)
 {
@@ -82,8 +97,9 @@ static sundog_status check_old(const md_outputs *outputs, const int64_t *offset)
         BASE_TRY(path_of(outputs, file_name[i], path));
         if (stat(path, &info) != 0 || info.st_size < offset[i])
             return base_fail(SUNDOG_ERR_IO,
-                             "%s is missing or shorter than when the checkpoint was written; "
-                             "restore it, or start anew without -cpi",
+                             "%s is missing or shorter than when the checkpoint was written. A "
+                             "restart appends to the files of its run: give that folder with -o, "
+                             "or start anew without -cpi",
                              path);
         if (access(path, W_OK) != 0)
             return base_fail(SUNDOG_ERR_IO, "cannot write to %s: %s", path, strerror(errno));
@@ -144,6 +160,7 @@ sundog_status md_outputs_open(const md_run_options *options, const md_system *sy
                               md_outputs **out)
 {
     md_outputs *outputs = base_alloc_zero(sizeof *outputs);
+    outputs->lock = -1;
     *out = outputs;
     if (!options->out_dir) return SUNDOG_OK;
     if (options->out_dir[0] == '\0')
@@ -153,6 +170,7 @@ sundog_status md_outputs_open(const md_run_options *options, const md_system *sy
         return base_fail(SUNDOG_ERR_IO, "the name of the output folder is too long");
     snprintf(outputs->dir, sizeof outputs->dir, "%s", options->out_dir);
     BASE_TRY(make_dir(outputs->dir));
+    BASE_TRY(lock_dir(outputs));
     BASE_TRY(check_old(outputs, system->output_offset));
     for (int i = 0; i < MD_N_OUTPUTS; i++)
         if (system->output_offset[i] < 0) BASE_TRY(keep_old(outputs, file_name[i]));
@@ -272,6 +290,7 @@ sundog_status md_outputs_close(md_outputs **outputs_at)
     if (first == SUNDOG_OK) first = status;
     if (outputs->log && fclose(outputs->log) != 0 && first == SUNDOG_OK)
         first = base_fail(SUNDOG_ERR_IO, "%s/md.log: %s", outputs->dir, strerror(errno));
+    if (outputs->lock >= 0) close(outputs->lock);
     base_free(outputs);
     return first;
 }

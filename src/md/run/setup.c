@@ -207,13 +207,15 @@ static sundog_status choose_lists(const md_run_options *options, md_system *syst
                          system->rlist, cutoff);
     double range = md_box_max_range(&system->state.box);
     if (system->rlist > range)
-        return base_fail(SUNDOG_ERR_INPUT,
-                         "the pair list radius %.4g nm is longer than half the shortest box vector "
-                         "or diagonal (%.4g nm): the box is too small for this cut-off%s",
-                         system->rlist, range,
-                         params->verlet_buffer_tolerance < 0
-                             ? "; make rlist smaller"
-                             : "; lower nstlist, or use a larger box");
+        return base_fail(
+            SUNDOG_ERR_INPUT,
+            "the pair list radius %.4g nm (cut-off %.4g nm) is longer than half the "
+            "shortest box vector or diagonal (%.4g nm); %s",
+            system->rlist, cutoff, range,
+            cutoff > range ? "the box is too small for this cut-off"
+            : params->verlet_buffer_tolerance < 0
+                ? "make rlist smaller"
+                : "lower dt or nstlist (the buffer grows with both), or use a larger box");
     return SUNDOG_OK;
 }
 

@@ -30,7 +30,7 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-dd", ARG_INT3, o->dd, &args->dd_given, "NX NY NZ", "grid of domains"},
         {"-nd", ARG_INT, &o->n_domains, &args->nd_given, "N",
          "number of domains; the grid is chosen by halo volume and number of pulses\n"
-         "(default: one a core)"},
+         "(default: one a core, of 500 atoms at least)"},
         {"-ddcsx", ARG_STRING, &o->dd_sizes[0], NULL, "\"S S ...\"",
          "relative sizes of the domains along x; also -ddcsy, -ddcsz"},
         {"-ddcsy", ARG_STRING, &o->dd_sizes[1], NULL, "\"S S ...\"", "along y"},

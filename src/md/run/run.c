@@ -20,11 +20,6 @@ void md_run_request_stop(void)
     stop_requested = 1;
 }
 
-void md_run_clear_stop(void)
-{
-    stop_requested = 0;
-}
-
 bool md_stop_requested(void)
 {
     return stop_requested != 0;

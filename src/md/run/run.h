@@ -49,7 +49,7 @@ typedef struct md_run_options {
     int nstlist;             /* overrides the mdp; 0: not given */
     int dd[3];               /* grid; all 0: choose for n_domains */
     const char *dd_sizes[3]; /* relative cell sizes, "1 2 1"; NULL: even */
-    int n_domains;           /* 0: one a core */
+    int n_domains;           /* 0: one a core, of 500 atoms at least */
     int replicate[3];        /* 0 or 1: not */
     const char *rung;        /* exchange; NULL: best */
     const char *route;       /* "staged", "direct"; NULL: by rung */
@@ -91,6 +91,4 @@ sundog_status md_run(const md_run_options *options, md_run_result *result);
 /* Ask every run in this process to end after its current list interval, with a checkpoint.
  * Async-signal-safe. */
 void md_run_request_stop(void);
-/* Forget an earlier request. */
-void md_run_clear_stop(void);
 #endif

@@ -251,7 +251,12 @@ static sundog_status choose_grid(const md_run_options *options, md_system *syste
     int n[3] = {options->dd[0], options->dd[1], options->dd[2]};
     const md_box *box = &system->state.box;
     if (n[0] == 0) {
-        int wanted = options->n_domains > 0 ? options->n_domains : usable_cores();
+        /* Below some hundred atoms a domain spends its time in the exchange. */
+        enum { LEAST_ATOMS_A_DOMAIN = 500 };
+        int64_t sensible = system->topology->n_atoms / LEAST_ATOMS_A_DOMAIN;
+        int wanted = usable_cores();
+        if (sensible < wanted) wanted = sensible > 1 ? (int)sensible : 1;
+        if (options->n_domains > 0) wanted = options->n_domains;
         sundog_status status = md_grid_choose(wanted, box, &system->reach, n);
         /* Not asked for by number: fewer will do. */
         while (status != SUNDOG_OK && options->n_domains == 0 && wanted > 1)

@@ -375,8 +375,14 @@ INLINE void walk(const md_nonbonded *nb, md_pairs *pairs, const md_list *list, c
         i_cluster ic;
         begin_i(nb, pairs, work->cluster, rule, &ic);
         /* rare variants are not worth three times the code: Lennard-Jones of nothing is 0 */
-        switch (range != ONE_CUTOFF || rule == MD_LJ_TABLE ? 2 : pairs->lj_rows[work->cluster]) {
-        case 0: segments(c, pairs, &ic, list, work, energy, range, rule, 0); break;
+        int lj_rows = pairs->lj_rows[work->cluster];
+        if (range == TWO_CUTOFFS || rule == MD_LJ_TABLE) lj_rows = 2;
+        switch (lj_rows) {
+        case 0:
+            if (range != SWITCHED) {
+                segments(c, pairs, &ic, list, work, energy, range, rule, 0);
+                break;
+            } /* fall through */
         case 1: segments(c, pairs, &ic, list, work, energy, range, rule, 1); break;
         default: segments(c, pairs, &ic, list, work, energy, range, rule, 2); break;
         }

@@ -119,7 +119,7 @@ case_blow_up() {
     grep -q '^Error: step ' wild/md.log || fail 'md.log does not say why the run ended'
 }
 
-files='energy.csv traj_comp.xtc traj.trr confout.gro'
+files='energy.csv ener.edr traj_comp.xtc traj.trr confout.gro'
 
 # The first list is made of constrained positions, ghosts included: a list without any buffer misses
 # no pair. With plain cut-off Coulomb every missed pair shows in the kinetic energy.
@@ -209,6 +209,13 @@ case_restart_refused() {
     head -c 3000 refused/state.cpt >short.cpt
     expect 1 'short.cpt' $run -o refused -cpi short.cpt
     expect 1 'md.mdp' $run -o refused -cpi md.mdp
+    for file in energy.csv ener.edr md.log; do cp "refused/$file" .; done
+    LC_ALL=C tr k K <ener.edr >refused/ener.edr
+    expect 1 'ener.edr.*other terms' $run -o refused -cpi refused/state.cpt -nsteps 60
+    for file in energy.csv md.log; do
+        cmp "$file" "refused/$file" >&2 || fail "a foreign ener.edr changed $file"
+    done
+    mv ener.edr refused/ener.edr
     rm refused/traj.trr
     expect 1 'traj.trr' $run -o refused -cpi refused/state.cpt -nsteps 60
     cmp -s before.csv refused/energy.csv || fail 'a refused restart changed energy.csv'

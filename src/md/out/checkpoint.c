@@ -17,6 +17,9 @@
  * has its own sum and the length, so "cut short", "damaged" and "from a newer version" can be told
  * apart. Readers skip sections that they do not know.
  *
+ * Versions: 1 had no offset of ener.edr, the last of OUTPUTS. It is read as "not open": the restart
+ * begins that file.
+ *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
  * that lies within 64 bits, which is how disks and cables fail; and its value is defined by a
  * standard, so a second program can check a file. It does not protect against intent.
@@ -33,7 +36,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1, NAME_BYTES = 8, SECTION_BYTES = 16, SUM_BYTES = 8 };
+enum { VERSION = 2, NAME_BYTES = 8, SECTION_BYTES = 16, SUM_BYTES = 8, N_OUTPUTS_1 = 4 };
 static const char magic[NAME_BYTES + 1] = "SUNDOGCP";
 static const uint32_t ORDER_MARK = 0x01020304, ORDER_SWAPPED = 0x04030201;
 
@@ -145,6 +148,7 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
 typedef struct reader {
     FILE *file;
     const char *path;
+    uint32_t version;
     uint64_t sum;
     uint64_t left; /* bytes before the closing sum */
 } reader;
@@ -216,6 +220,7 @@ static sundog_status get_prefix(reader *in)
                          "to %d: use the newer program that wrote it",
                          in->path, start.version, VERSION);
     BASE_TRY(check_length(in, start.n_bytes_file));
+    in->version = start.version;
     in->sum = md_crc64(0, &start, sizeof start);
     in->left = start.n_bytes_file - sizeof start - SUM_BYTES;
     return SUNDOG_OK;
@@ -258,6 +263,13 @@ static sundog_status get_sized(reader *in, uint64_t n_bytes, void *to, uint64_t 
     return get(in, to, (size_t)n_bytes);
 }
 
+static sundog_status get_outputs(reader *in, uint64_t n_bytes, md_checkpoint *to)
+{
+    int n = in->version == 1 ? N_OUTPUTS_1 : MD_N_OUTPUTS;
+    for (int i = n; i < MD_N_OUTPUTS; i++) to->output_offset[i] = -1;
+    return get_sized(in, n_bytes, to->output_offset, (size_t)n * sizeof *to->output_offset);
+}
+
 static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
 {
     char name[NAME_BYTES + 1] = "";
@@ -283,7 +295,7 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     uint64_t row_bytes = (uint64_t)to->state.n_atoms * sizeof *to->state.x;
     switch (bit) {
     case HAS_HEAD: return get_head(in, n_bytes, to);
-    case HAS_OUTPUTS: return get_sized(in, n_bytes, to->output_offset, sizeof to->output_offset);
+    case HAS_OUTPUTS: return get_outputs(in, n_bytes, to);
     case HAS_GRID: return get_sized(in, n_bytes, to->grid, sizeof to->grid);
     case HAS_X: return get_sized(in, n_bytes, to->state.x, row_bytes);
     case HAS_V: return get_sized(in, n_bytes, to->state.v, row_bytes);

@@ -4,7 +4,7 @@
 #define MD_CHECKPOINT_H
 #include "md/core/state.h"
 
-enum { MD_N_OUTPUTS = 4 }; /* energy.csv, traj_comp.xtc, traj.trr, md.log */
+enum { MD_N_OUTPUTS = 5 }; /* energy.csv, traj_comp.xtc, traj.trr, md.log, ener.edr */
 typedef struct md_checkpoint {
     md_state state;
     uint64_t topology_hash, params_hash; /* of the inputs, to refuse a foreign restart */

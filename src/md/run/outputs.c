@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "md/out/conf.h"
+#include "md/out/edr.h"
 #include "md/out/energy_csv.h"
 #include "md/out/traj.h"
 #include "md/run/report.h"
@@ -13,15 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_ENERGY, FILE_XTC, FILE_TRR, FILE_LOG };
+enum { FILE_ENERGY, FILE_XTC, FILE_TRR, FILE_LOG, FILE_EDR };
 static const char *const file_name[MD_N_OUTPUTS] = {"energy.csv", "traj_comp.xtc", "traj.trr",
-                                                    "md.log"};
+                                                    "md.log", "ener.edr"};
 
 struct md_outputs {
     char dir[3072];
     int lock; /* the folder itself, locked; -1: none */
     FILE *log;
     md_energy_csv *csv;
+    md_edr *edr;
     md_xtc *xtc;
     md_trr *trr;
     int64_t mark[MD_N_OUTPUTS];
@@ -118,10 +120,12 @@ static sundog_status open_log(md_outputs *outputs, int64_t append_at)
     return SUNDOG_OK;
 }
 
-static sundog_status open_csv(md_outputs *outputs, const md_system *system, int64_t append_at)
+/* energy.csv and ener.edr: the same terms. */
+static sundog_status open_energies(md_outputs *outputs, const md_system *system)
 {
     char path[4096], columns[MD_MAX_TERMS][128];
     const char *names[MD_MAX_TERMS];
+    md_edr_term named[MD_MAX_TERMS];
     md_energy_report empty = {0};
     md_term terms[MD_MAX_TERMS];
     int n = md_report_terms(system, &empty, terms);
@@ -132,9 +136,13 @@ static sundog_status open_csv(md_outputs *outputs, const md_system *system, int6
         else
             snprintf(columns[i], sizeof columns[i], "%.31s", terms[i].name);
         names[i] = columns[i];
+        named[i] = (md_edr_term){terms[i].name, unit};
     }
+    const int64_t *offset = system->output_offset;
+    BASE_TRY(path_of(outputs, file_name[FILE_EDR], path));
+    BASE_TRY(md_edr_open(path, offset[FILE_EDR], named, n, system->params.dt, &outputs->edr));
     BASE_TRY(path_of(outputs, file_name[FILE_ENERGY], path));
-    return md_energy_csv_open(path, append_at, names, n, &outputs->csv);
+    return md_energy_csv_open(path, offset[FILE_ENERGY], names, n, &outputs->csv);
 }
 
 static sundog_status open_all(const md_system *system, md_outputs *outputs)
@@ -142,8 +150,8 @@ static sundog_status open_all(const md_system *system, md_outputs *outputs)
     const md_params *params = &system->params;
     const int64_t *offset = system->output_offset;
     char path[4096];
+    BASE_TRY(open_energies(outputs, system)); /* first: refuses foreign files before it cuts */
     BASE_TRY(open_log(outputs, offset[FILE_LOG]));
-    BASE_TRY(open_csv(outputs, system, offset[FILE_ENERGY]));
     if (params->nstxout_compressed > 0) {
         BASE_TRY(path_of(outputs, file_name[FILE_XTC], path));
         BASE_TRY(
@@ -224,7 +232,8 @@ sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
     double values[MD_MAX_TERMS];
     int n = md_report_terms(system, report, terms);
     for (int i = 0; i < n; i++) values[i] = terms[i].value;
-    return md_energy_csv_write(outputs->csv, report->time, values);
+    BASE_TRY(md_energy_csv_write(outputs->csv, report->time, values));
+    return md_edr_write(outputs->edr, report->step, report->time, values);
 }
 
 void md_outputs_mark(md_outputs *outputs)
@@ -234,6 +243,7 @@ void md_outputs_mark(md_outputs *outputs)
     outputs->mark[FILE_ENERGY] = outputs->csv ? md_energy_csv_offset(outputs->csv) : -1;
     outputs->mark[FILE_XTC] = outputs->xtc ? md_xtc_offset(outputs->xtc) : -1;
     outputs->mark[FILE_TRR] = outputs->trr ? md_trr_offset(outputs->trr) : -1;
+    outputs->mark[FILE_EDR] = outputs->edr ? md_edr_offset(outputs->edr) : -1;
 }
 
 /* The data of all outputs must be on the disk before a checkpoint may speak of it. */
@@ -287,6 +297,8 @@ sundog_status md_outputs_close(md_outputs **outputs_at)
     sundog_status first = md_xtc_close(&outputs->xtc), status = md_trr_close(&outputs->trr);
     if (first == SUNDOG_OK) first = status;
     status = md_energy_csv_close(&outputs->csv);
+    if (first == SUNDOG_OK) first = status;
+    status = md_edr_close(&outputs->edr);
     if (first == SUNDOG_OK) first = status;
     if (outputs->log && fclose(outputs->log) != 0 && first == SUNDOG_OK)
         first = base_fail(SUNDOG_ERR_IO, "%s/md.log: %s", outputs->dir, strerror(errno));

@@ -14,7 +14,7 @@ static md_checkpoint make_checkpoint(int64_t n_atoms, int64_t step)
     md_checkpoint c = {.topology_hash = 0x123456789abcdef0,
                        .params_hash = ~UINT64_C(5),
                        .seed = -77,
-                       .output_offset = {1, INT64_C(1) << 40, -1, 0},
+                       .output_offset = {1, INT64_C(1) << 40, -1, 0, 5},
                        .grid = {2, 3, 4}};
     md_state_create(n_atoms, &c.state);
     c.state.step = step;
@@ -155,11 +155,11 @@ static void test_foreign(void)
     CHECK_OK(md_checkpoint_write(path, &c));
     size_t n;
     unsigned char *bytes = file_read(path, &n);
-    bytes[12] = 2;
+    bytes[12] = 3;
     sign(bytes, n);
     file_write(bad, bytes, n);
-    refuse(bad, SUNDOG_ERR_UNSUPPORTED, "version 2");
-    bytes[12] = 1;
+    refuse(bad, SUNDOG_ERR_UNSUPPORTED, "version 3");
+    bytes[12] = 2;
     for (int k = 0; k < 2; k++) { /* the byte-order mark as the other side writes it */
         unsigned char swap = bytes[8 + k];
         bytes[8 + k] = bytes[11 - k];
@@ -167,6 +167,39 @@ static void test_foreign(void)
     }
     file_write(bad, bytes, n);
     refuse(bad, SUNDOG_ERR_UNSUPPORTED, "byte order");
+    free(bytes);
+    md_checkpoint_destroy(&c);
+}
+
+/* Version 1 had four offsets; the fifth then reads as not open. */
+static void test_version_1(void)
+{
+    const char *path = in_folder("state.cpt"), *old = in_folder("old.cpt");
+    md_checkpoint c = make_checkpoint(5, 1);
+    CHECK_OK(md_checkpoint_write(path, &c));
+    size_t n, at = 40;
+    unsigned char *bytes = file_read(path, &n);
+    while (memcmp(bytes + at, "OUTPUTS ", 8) != 0) at++;
+    CHECK(bytes[at + 8] == 40 && bytes[16] == (n & 255) && bytes[17] == n >> 8);
+    bytes[12] = 1;
+    sign(bytes, n);
+    file_write(old, bytes, n);
+    refuse(old, SUNDOG_ERR_INPUT, "wrong size");
+
+    bytes[at + 8] = 32;
+    memmove(bytes + at + 16 + 32, bytes + at + 16 + 40, n - at - 16 - 40);
+    n -= 8;
+    bytes[16] = (unsigned char)n;
+    bytes[17] = (unsigned char)(n >> 8);
+    sign(bytes, n);
+    file_write(old, bytes, n);
+    c.output_offset[4] = -1;
+    check_file(old, &c);
+
+    bytes[12] = 2;
+    sign(bytes, n);
+    file_write(old, bytes, n);
+    refuse(old, SUNDOG_ERR_INPUT, "wrong size");
     free(bytes);
     md_checkpoint_destroy(&c);
 }
@@ -263,6 +296,7 @@ int main(void)
     test_truncated();
     test_damaged();
     test_foreign();
+    test_version_1();
     test_senseless();
     test_disk_full();
     test_killed();

@@ -10,11 +10,9 @@ trap 'rm -f "$program"' EXIT
     echo 'void compute_inside(double (*x)[3], sundog_idx n_owned);'
     echo 'void compute_border(double (*x)[3], sundog_idx first_ghost, sundog_idx n_ghost);'
     echo 'void snippet(sundog_team *team, double (*x)[3], sundog_idx n_owned, int left, int right,'
-    echo '             sundog_idx n, const sundog_idx *rows, int n_steps,'
-    echo '             sundog_exchange_options options);'
+    echo '             sundog_idx n, const sundog_idx *rows, int n_steps);'
     echo 'void snippet(sundog_team *team, double (*x)[3], sundog_idx n_owned, int left, int right,'
-    echo '             sundog_idx n, const sundog_idx *rows, int n_steps,'
-    echo '             sundog_exchange_options options)'
+    echo '             sundog_idx n, const sundog_idx *rows, int n_steps)'
     echo '{ sundog_plan *plan; sundog_exchange *exchange; sundog_idx first_ghost, n_ghost;'
     sed -n '/^```c$/,/^```$/{/^```/d;p;}' "$1/README.md"
     echo '}'

@@ -80,6 +80,10 @@ static void refuses(void)
     CHECK(says("22 along x") && says("21 x 21 x 21"));
     md_grid_destroy(&grid);
     grid = make(21, 21, 21, NULL);
+    CHECK(md_grid_check(&grid, &box, &reach) == SUNDOG_ERR_INPUT);
+    CHECK(says("at most 4096 work"));
+    md_grid_destroy(&grid);
+    grid = make(21, 21, 9, NULL);
     CHECK_OK(md_grid_check(&grid, &box, &reach));
     reach.rlist = 1.51;
     CHECK(md_grid_check(&grid, &box, &reach) == SUNDOG_ERR_INPUT);
@@ -122,7 +126,7 @@ static void chooses(void)
     CHECK(md_grid_choose(23, &box, &reach, n) == SUNDOG_ERR_INPUT);     /* prime, above 21 */
     CHECK(says("works is 22 ("));
     CHECK(md_grid_choose(100000, &box, &reach, n) == SUNDOG_ERR_INPUT);
-    CHECK(says("works is 9261 (21 x 21 x 21)"));
+    CHECK(says("works is 4096 (16 x 16 x 16)"));
     CHECK(md_grid_choose(0, &box, &reach, n) == SUNDOG_ERR_ARGUMENT);
 }
 

@@ -33,6 +33,7 @@ typedef struct condition {
 typedef struct macro {
     char *value;                    /* NULL: not defined (any more); "": no value */
     bool expanding;
+    bool unasked;                   /* of the .mdp, and nothing has depended on it so far */
 } macro;
 
 struct md_preprocessor {
@@ -100,23 +101,26 @@ static bool is_identifier(const char *s, size_t n)
     return true;
 }
 
-static void set_macro(md_preprocessor *p, const char *name, size_t n, const char *value)
+static macro *set_macro(md_preprocessor *p, const char *name, size_t n, const char *value)
 {
     int at = md_map_find(&p->macro_of_name, name, n);
     if (at < 0) {
         at = p->n_macros++;
         BASE_RESERVE(p->macro, p->capacity_macro, p->n_macros);
-        p->macro[at] = (macro){NULL, false};
+        p->macro[at] = (macro){NULL, false, false};
         md_map_set(&p->macro_of_name, name, n, at);
     }
     base_free(p->macro[at].value);
     p->macro[at].value = value ? base_strdup(value) : NULL;
+    return &p->macro[at];
 }
 
-static bool is_defined(const md_preprocessor *p, const char *name)
+static bool ask_defined(md_preprocessor *p, const char *name)
 {
     int at = md_map_find_name(&p->macro_of_name, name);
-    return at >= 0 && p->macro[at].value;
+    if (at < 0 || !p->macro[at].value) return false;
+    p->macro[at].unasked = false;
+    return true;
 }
 
 /* The `define` of the .mdp. */
@@ -136,7 +140,7 @@ static sundog_status define_options(md_preprocessor *p, const char *define)
                              (int)n, s);
         char *value = base_strdup(equals ? equals + 1 : "");
         if (equals) value[n - n_name - 1] = '\0';
-        set_macro(p, s + 2, n_name - 2, value);
+        set_macro(p, s + 2, n_name - 2, value)->unasked = true;
         base_free(value);
         s += n;
     }
@@ -166,6 +170,7 @@ static bool expand(md_preprocessor *p, const char *s, int depth)
         macro *m = at >= 0 ? &p->macro[at] : NULL;
         if (m && m->value && m->value[0] && !m->expanding) {
             m->expanding = true;
+            m->unasked = false;
             bool fits = expand(p, m->value, depth + 1);
             m->expanding = false;
             if (!fits) return false;
@@ -316,7 +321,7 @@ static sundog_status begin_condition(md_preprocessor *p, const char *word, const
                                     "expected #%s and one name, found \"%.60s\"", word, name);
     BASE_RESERVE(p->condition, p->capacity_condition, p->n_conditions + 1);
     p->condition[p->n_conditions++] =
-        (condition){place, parent, parent && is_defined(p, name) == wanted, false};
+        (condition){place, parent, parent && ask_defined(p, name) == wanted, false};
     return SUNDOG_OK;
 }
 
@@ -415,6 +420,23 @@ sundog_status md_preprocessor_next(md_preprocessor *p, char **line, md_place *pl
     }
     *line = NULL;
     return SUNDOG_OK;
+}
+
+sundog_status md_preprocessor_check_asked(const md_preprocessor *p, const char *path)
+{
+    char names[512] = "";
+    int n = 0;
+    for (int i = 0; i < p->n_macros; i++) {         /* those of the .mdp come first, in its order */
+        if (!p->macro[i].unasked) continue;
+        size_t used = strlen(names);
+        const md_map_entry *entry = &p->macro_of_name.entry[i];
+        snprintf(names + used, sizeof names - used, "%s%.*s", n++ ? ", " : "", (int)entry->n_key,
+                 p->macro_of_name.bytes + entry->key);
+    }
+    if (n == 0) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_INPUT,
+                     "define in the .mdp sets %s, but %s never asks for %s (#ifdef, #ifndef or "
+                     "as a parameter)", names, path, n > 1 ? "them" : "it");
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

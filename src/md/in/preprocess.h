@@ -29,6 +29,10 @@ void md_preprocessor_destroy(md_preprocessor **preprocessor);
  * call. */
 sundog_status md_preprocessor_next(md_preprocessor *preprocessor, char **line, md_place *place);
 
+/* At the end: refuses macros of `define` that nothing asked for, in a condition or as a value: a
+ * misspelt one would change the run without a word. `path` as at the start. */
+sundog_status md_preprocessor_check_asked(const md_preprocessor *preprocessor, const char *path);
+
 /* "file:line: message (included from file:line, ...)" */
 sundog_status md_preprocessor_fail(const md_preprocessor *preprocessor, md_place place,
                                    sundog_status status, const char *format, ...)

@@ -358,6 +358,7 @@ sundog_status md_top_read(const char *path, const md_top_options *options, md_to
     parser.topology = base_alloc_zero(sizeof *parser.topology);
     parser.topology->fudge_lj = parser.topology->fudge_qq = 1.0;
     sundog_status status = parse_lines(&parser);
+    if (status == SUNDOG_OK) status = md_preprocessor_check_asked(parser.preprocessor, path);
     if (status == SUNDOG_OK) status = finish(&parser, path);
     if (status == SUNDOG_OK) {
         *out = parser.topology;

@@ -53,7 +53,8 @@ static void read_gro(const char *path)
 static void read_top(const char *path)
 {
     md_topology *topology = NULL;
-    md_top_options options = {.define = draw(2) ? "-DFLEXIBLE -DPOSRES" : NULL,
+    bool has_water = strstr(path, "topol.top");
+    md_top_options options = {.define = has_water && draw(2) ? "-DFLEXIBLE" : NULL,
                               .constraints = (md_constraints)draw(3)};
     sundog_status status = md_top_read(path, &options, &topology);
     expect_text(status);

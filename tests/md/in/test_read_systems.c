@@ -219,9 +219,11 @@ static void check_system(const expected *s)
     CHECK(md_topology_count(t, MD_BOND) == 0 && md_topology_count(t, MD_SETTLE) == s->n[MD_SETTLE]);
     md_topology_destroy(&t);
 
-    t = read_topology(s, MD_CONSTRAINTS_NONE, "-DFLEXIBLE -DPOSRES");
+    bool peptide = strstr(s->path, "peptide"), water = s->n[MD_SETTLE] > 0;
+    t = read_topology(s, MD_CONSTRAINTS_NONE,
+                      peptide ? "-DFLEXIBLE -DPOSRES" : water ? "-DFLEXIBLE" : NULL);
     CHECK(md_topology_count(t, MD_SETTLE) == 0);
-    if (strstr(s->path, "peptide")) CHECK(md_topology_count(t, MD_POSRES) > 0);
+    if (peptide) CHECK(md_topology_count(t, MD_POSRES) > 0);
     if (strchr(s->cases, 'n'))
         check_energies(s, &gro, t, reference_path("reference/%s/sp_rf_nocons.energy.json",
                                                   s->path));

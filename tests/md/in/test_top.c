@@ -142,7 +142,7 @@ static void test_everything(void)
 {
     md_topology *t;
     const char *path = scratch_write("a.top", everything);
-    CHECK_OK(read_top(path, "-DRESTRAINED -DOTHER=3", MD_CONSTRAINTS_NONE, &t));
+    CHECK_OK(read_top(path, "-DRESTRAINED", MD_CONSTRAINTS_NONE, &t));
     CHECK(strcmp(t->title, "my system") == 0 && t->comb_rule == 2);
     CHECK(t->fudge_lj == 0.5 && t->fudge_qq == 0.8);
     CHECK(t->n_moltypes == 3 && t->n_molblocks == 4 && t->n_atoms == 31 && t->n_molecules == 8);
@@ -318,6 +318,36 @@ static void test_preprocessor_refusals(void)
 #define ATOM4  MOL "[ atoms ]\n1 A 1 R A 1\n2 B 1 R B 1\n3 A 1 R C 1\n4 B 1 R D 1\n"  /* 8-12 */
 #define END    "[ system ]\nx\n[ molecules ]\nM 1\n"
 
+/* A misspelt macro must not change the run without a word; those of the topology itself may. */
+static void test_macros_nobody_asks_for(void)
+{
+    static const char *const table[][3] = {
+        {"-DFLEXIBEL", "#ifdef FLEXIBLE\n#endif\n#define SPARE\n", "sets FLEXIBEL, but "},
+        {"-DX -DY=2 -DZ", "#ifdef Y\n#endif\n", "sets X, Z, but "},
+        {"-DX", "", "a.top never asks for it (#ifdef, #ifndef or as a parameter)"},
+        {"-DX -DY=2", "#ifdef NO\n#ifdef X\nM Y\n#endif\n#endif\n", "a.top never asks for them"},
+        {"-DX", "#undef X\n#ifdef X\n#endif\n", "sets X, but "},
+        {"-DX", "; X\n", "sets X, but "},
+        {"-DX", "#ifdef X\n#endif\n", NULL},
+        {"-DX", "#ifndef X\n#endif\n", NULL},
+        {"-DX=2", "#define Y X\nM Y\n", NULL},
+        {"-DX=2", "M X\n", NULL},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+        char text[512];
+        md_topology *t;
+        snprintf(text, sizeof text, "%s%s", ATOM4 END, table[k][1]);
+        sundog_status status = read_top(scratch_write("a.top", text), table[k][0],
+                                        MD_CONSTRAINTS_NONE, &t);
+        if (table[k][2]) {
+            scratch_expect(status, table[k][2], text);
+            continue;
+        }
+        CHECK_OK(status);
+        md_topology_destroy(&t);
+    }
+}
+
 static const char *const refusals[][2] = {
     {"", "a.top: no molecules"},
     {"hello\n", "a.top:1: \"hello\" stands before any [ directive ]"},
@@ -492,6 +522,7 @@ int main(void)
     test_combination_rules();
     test_preprocessor();
     test_preprocessor_refusals();
+    test_macros_nobody_asks_for();
     test_refusals();
     test_long_molecule();
     return 0;

@@ -5,7 +5,7 @@
 #include "md/core/topology.h"
 
 typedef struct md_top_options {
-    const char *define;             /* mdp `define`: "-DPOSRES -DFLEXIBLE"; may be NULL.
+    const char *define;             /* mdp `define`: "-DFLEXIBLE -DK=1000"; may be NULL.
                                        Every macro must be asked for by the topology */
     const char *const *include_dir; /* [n_include_dirs]; searched after the folder of the
                                        including file */

@@ -23,7 +23,6 @@ static const top_form forms[] = {
     {"dihedrals",   9, MD_DIH_PROPER,       TOP_DIH_PROPER,       3,  true,  false},
     {"pairs",       1, MD_PAIR14,           TOP_PAIR14,           2,  false, false},
     {"settles",     1, MD_SETTLE,           TOP_NO_TABLE,         2,  false, true},
-    {"position_restraints", 1, MD_POSRES,   TOP_NO_TABLE,         3,  false, false},
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 

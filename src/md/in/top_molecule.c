@@ -263,30 +263,20 @@ sundog_status top_parse_interaction(top_parser *parser, char *line)
     return SUNDOG_OK;
 }
 
-/* Split a line of the form "atom func parameters", all of them required. */
-static sundog_status read_one_atom_form(top_parser *parser, char *line, int *atom,
-                                        const top_form **form, double p[MD_MAX_PARAM])
-{
-    char *word[TOP_MAX_WORDS];
-    int n = md_text_split(line, word, TOP_MAX_WORDS);
-    if (n < 2)
-        return top_fail(parser, SUNDOG_ERR_INPUT,
-                        "[ %s ]: expected an atom, a function type and parameters",
-                        parser->directive);
-    BASE_TRY(read_atoms(parser, word, 1, atom));
-    BASE_TRY(top_find_form(parser, word[1], form));
-    double in[MD_MAX_PARAM];
-    BASE_TRY(top_read_params(parser, *form, word + 2, n - 2, in));
-    return top_convert(parser, *form, in, p);
-}
-
-/* The oxygen is named, the hydrogens are the next two atoms. */
+/* Oxygen, function type and distances; the hydrogens are the next two atoms. */
 sundog_status top_parse_settles(top_parser *parser, char *line)
 {
-    int atoms[MD_MAX_KIND_ATOMS];
+    char *word[TOP_MAX_WORDS];
+    int n = md_text_split(line, word, TOP_MAX_WORDS), atoms[MD_MAX_KIND_ATOMS];
     const top_form *form;
-    double p[MD_MAX_PARAM];
-    BASE_TRY(read_one_atom_form(parser, line, atoms, &form, p));
+    double in[MD_MAX_PARAM], p[MD_MAX_PARAM];
+    if (n < 2)
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "[ settles ]: expected an atom, a function type and 2 distances");
+    BASE_TRY(read_atoms(parser, word, 1, atoms));
+    BASE_TRY(top_find_form(parser, word[1], &form));
+    BASE_TRY(top_read_params(parser, form, word + 2, n - 2, in));
+    BASE_TRY(top_convert(parser, form, in, p));
     if (atoms[0] + 2 >= current(parser)->n_atoms)
         return top_fail(parser, SUNDOG_ERR_INPUT,
                         "[ settles ]: two hydrogens must follow atom %d; molecule %s has %d atoms",
@@ -295,16 +285,6 @@ sundog_status top_parse_settles(top_parser *parser, char *line)
     atoms[2] = atoms[0] + 2;
     add_interaction(parser, form, atoms, p);
     add_bond(parser, atoms[0], atoms[2]);
-    return SUNDOG_OK;
-}
-
-sundog_status top_parse_position_restraints(top_parser *parser, char *line)
-{
-    int atoms[MD_MAX_KIND_ATOMS];
-    const top_form *form;
-    double p[MD_MAX_PARAM];
-    BASE_TRY(read_one_atom_form(parser, line, atoms, &form, p));
-    add_interaction(parser, form, atoms, p);
     return SUNDOG_OK;
 }
 

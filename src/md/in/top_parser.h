@@ -94,8 +94,7 @@ typedef struct top_parser {
 typedef sundog_status top_parse(top_parser *parser, char *line);
 top_parse top_parse_defaults, top_parse_atomtypes, top_parse_nonbond_params, top_parse_types,
     top_parse_moleculetype, top_parse_atoms, top_parse_interaction, top_parse_settles,
-    top_parse_exclusions, top_parse_position_restraints, top_parse_system, top_parse_molecules,
-    top_parse_unused;
+    top_parse_exclusions, top_parse_system, top_parse_molecules, top_parse_unused;
 
 /* Fail at the line in hand. */
 #define top_fail(parser, status, ...) \

@@ -57,7 +57,7 @@ static const char everything[] =
     "[ exclusions ]\n1 4 5\n6 2\n"
     "[ moleculetype ]\nbar 1\n"
     "[ atoms ]\n1 BB 1 BAR B 1 0 3\n2 DD 1 BAR D 1 0 3\n"
-    "#ifdef RESTRAINED\n[ position_restraints ]\n1 1 100 200 300\n#endif\n"
+    "#ifdef POSRES\n[ position_restraints ]\n1 1 100 200 300\n#endif\n"
     "[ moleculetype ]\nwater 2\n"
     "[ atoms ]\n1 C*1 1 W O 1 -0.8 16\n2 DD 1 W H 1 0.4 1\n3 DD 1 W H 1 0.4 1\n"
     "[ settles ]\n1 1 0.1 0.16\n"
@@ -142,7 +142,7 @@ static void test_everything(void)
 {
     md_topology *t;
     const char *path = scratch_write("a.top", everything);
-    CHECK_OK(read_top(path, "-DRESTRAINED", MD_CONSTRAINTS_NONE, &t));
+    CHECK_OK(read_top(path, NULL, MD_CONSTRAINTS_NONE, &t));
     CHECK(strcmp(t->title, "my system") == 0 && t->comb_rule == 2);
     CHECK(t->fudge_lj == 0.5 && t->fudge_qq == 0.8);
     CHECK(t->n_moltypes == 3 && t->n_molblocks == 4 && t->n_atoms == 31 && t->n_molecules == 8);
@@ -165,12 +165,10 @@ static void test_everything(void)
     check_exclusions(foo, 2, "1 3 4 6 ");
     check_exclusions(foo, 3, "1 2 4 5 6 ");
     check_exclusions(foo, 6, "2 3 4 5 ");
-    CHECK(md_topology_count(t, MD_POSRES) == 2 && md_topology_count(t, MD_SETTLE) == 3);
-    EXPECT(param_of(t, 1, MD_POSRES, ATOMS(1), 0), 3, 100, 200, 300);
+    CHECK(md_topology_count(t, MD_SETTLE) == 3);
     md_topology_destroy(&t);
 
     CHECK_OK(read_top(path, NULL, MD_CONSTRAINTS_H_BONDS, &t));
-    CHECK(md_topology_count(t, MD_POSRES) == 0);
     foo = &t->moltype[0];           /* hB2: case does not matter */
     CHECK(foo->list[MD_BOND].n == 2 && foo->list[MD_BOND_G96].n == 0);
     CHECK(foo->list[MD_CONSTRAINT].n == 4);
@@ -461,8 +459,9 @@ static const char *const refusals[][2] = {
     {ATOM4 "[ settles ]\n1 1 0.1 0.16\n[ constraints ]\n1 4 1 0.1\n" END,
      "a.top: molecule M: atom 1 is in a settle and in a constraint"},
     {ATOM4 "[ exclusions ]\n1 9\n", "a.top:14: [ exclusions ]: atom 9; molecule M has 4 atoms"},
-    {ATOM4 "[ position_restraints ]\n1 2 1 1 1\n",
-     "a.top:14: [ position_restraints ]: function type 2 is not supported; supported: 1"},
+    {ATOM4 "[ position_restraints ]\n1 1 1 1 1\n",
+     "a.top:13: [ position_restraints ]: position restraints are not supported yet; leave out"},
+    {ATOM4 "[ settles ]\n1\n", "a.top:14: [ settles ]: expected an atom, a function type"},
     {ATOM4 "[ cmap ]\n", "a.top:13: [ cmap ] is not supported; supported: defaults, atomtypes,"},
     {ATOM4 "[ virtual_sites3 ]\n", "a.top:13: [ virtual_sites3 ] is not supported"},
     {ATOM4 "[ bnods ]\n", "a.top:13: unknown directive [ bnods ]; supported: defaults,"},
@@ -480,6 +479,16 @@ static const char *const refusals[][2] = {
      "bad.itp:2: [ defaults ]: function type 2; only 1 (Lennard-Jones) is "
                                "supported (included from "},
 };
+
+/* An offer of a directive that is then refused would be no help. */
+static void test_refused_directives_are_not_offered(void)
+{
+    md_topology *t;
+    const char *text = ATOM4 "[ bnods ]\n";
+    scratch_expect(read_top(scratch_write("a.top", text), NULL, MD_CONSTRAINTS_NONE, &t),
+                   "exclusions, system, molecules", text);
+    CHECK(!strstr(sundog_last_error(), "restraints"));
+}
 
 static void test_refusals(void)
 {
@@ -524,6 +533,7 @@ int main(void)
     test_preprocessor_refusals();
     test_macros_nobody_asks_for();
     test_refusals();
+    test_refused_directives_are_not_offered();
     test_long_molecule();
     return 0;
 }

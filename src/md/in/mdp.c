@@ -48,23 +48,38 @@ static sundog_status set_choice(reader *r, const md_mdp_key *key, const char *va
                          key->why ? ")" : "");
 }
 
-static sundog_status out_of_range(reader *r, const md_mdp_key *key, const char *value)
+/* Both bounds where both are of interest, else the one that is broken. */
+static sundog_status out_of_range(reader *r, const md_mdp_key *key, const char *value,
+                                  bool too_large)
 {
-    if (key->max >= 1e9)
-        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: must be at least %g", key->name,
-                             value, key->min);
-    return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: must be between %g and %g",
-                         key->name, value, key->min, key->max);
+    if (key->max < 1e9)
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: must be between %g and %g",
+                             key->name, value, key->min, key->max);
+    return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: must be at %s %.10g", key->name,
+                         value, too_large ? "most" : "least", too_large ? key->max : key->min);
+}
+
+/* True for numbers, written in `characters`, that were not read as no variable holds them. */
+static bool is_huge(const char *value, const char *characters, bool *negative)
+{
+    char *end;
+    double number = strtod(value, &end);
+    *negative = number < 0.0;
+    return end != value && !*end && value[strspn(value, characters)] == '\0' && fabs(number) > 1e18;
 }
 
 static sundog_status set_integer(reader *r, const md_mdp_key *key, const char *value, void *at)
 {
     int64_t number;
-    if (!md_text_int64(value, strlen(value), &number))
+    bool negative;
+    if (!md_text_int64(value, strlen(value), &number)) {
+        if (is_huge(value, "+-0123456789", &negative))
+            return out_of_range(r, key, value, !negative);
         return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: expected an integer", key->name,
                              value);
+    }
     if ((double)number < key->min || (double)number > key->max)
-        return out_of_range(r, key, value);
+        return out_of_range(r, key, value, (double)number > key->max);
     int small = (int)number;
     memcpy(at, key->kind == MDP_INT ? (const void *)&small : (const void *)&number, key->size);
     return SUNDOG_OK;
@@ -73,11 +88,16 @@ static sundog_status set_integer(reader *r, const md_mdp_key *key, const char *v
 static sundog_status set_real(reader *r, const md_mdp_key *key, const char *value, void *at)
 {
     double number;
-    if (!md_text_double(value, strlen(value), &number))
+    bool negative;
+    if (!md_text_double(value, strlen(value), &number)) {
+        if (is_huge(value, "+-.0123456789eE", &negative))
+            return out_of_range(r, key, value, !negative);
         return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s = %s: expected a number%s%s%s",
                              key->name, value, key->why ? " (" : "", key->why ? key->why : "",
                              key->why ? ")" : "");
-    if (number < key->min || number > key->max) return out_of_range(r, key, value);
+    }
+    if (number < key->min || number > key->max)
+        return out_of_range(r, key, value, number > key->max);
     memcpy(at, &number, sizeof number);
     return SUNDOG_OK;
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 enum { FIRST_NUMBER = 20, MIN_WIDTH = 6, MAX_WIDTH = 64, N_DESCRIBED = 5 };
+#define COUNT_HINT "; does the number of atoms on line 2 fit?"
 static const double largest_length = 1e6;      /* nm; anything beyond is a damaged file */
 
 /* The line must exist; `what` names it. */
@@ -29,8 +30,11 @@ static sundog_status next_line(md_lines *lines, const char *what)
     bool more;
     BASE_TRY(md_lines_next(lines, &more));
     if (more) return SUNDOG_OK;
-    return base_fail(SUNDOG_ERR_INPUT, "%s:%lld: the file ends where %s should follow",
-                     lines->path, (long long)lines->number, what);
+    if (lines->number == 0)
+        return base_fail(SUNDOG_ERR_INPUT, "%s: the file is empty", lines->path);
+    return base_fail(SUNDOG_ERR_INPUT, "%s:%lld: the file ends where %s should follow%s",
+                     lines->path, (long long)lines->number, what,
+                     lines->number > 1 ? COUNT_HINT : "");
 }
 
 /* "<name>= <number>" in the title, as a word of its own. */
@@ -128,14 +132,13 @@ static sundog_status read_atom(const md_lines *lines, int64_t i, size_t width, m
 {
     if (lines->n < FIRST_NUMBER)
         return md_lines_fail(lines, SUNDOG_ERR_INPUT,
-                             "expected atom %lld of %lld, found \"%.60s\"; does the number of "
-                             "atoms on line 2 fit?", (long long)i + 1,
-                             (long long)out->state.n_atoms, lines->text);
+                             "expected atom %lld of %lld, found \"%.60s\"" COUNT_HINT,
+                             (long long)i + 1, (long long)out->state.n_atoms, lines->text);
     md_gro_atom *atom = &out->atom[i];
     if (!md_text_int(lines->text, 5, &atom->residue_number))
         return md_lines_fail(lines, SUNDOG_ERR_INPUT,
-                             "expected a residue number in columns 1 to 5, found \"%.5s\"",
-                             lines->text);
+                             "expected a residue number in columns 1 to 5, found \"%.5s\"%s",
+                             lines->text, i > 0 ? COUNT_HINT : "");
     copy_name(lines->text + 5, atom->residue);
     copy_name(lines->text + 10, atom->name);
     if (!atom->name[0])
@@ -164,13 +167,13 @@ static sundog_status read_box(md_lines *lines, md_gro *out)
     int n = md_text_split(lines->text, word, 10);
     if (n != 3 && n != 9)
         return md_lines_fail(lines, SUNDOG_ERR_INPUT,
-                             "expected the box, 3 or 9 numbers, found %d words; does the number "
-                             "of atoms on line 2 fit?", n);
+                             "expected the box, 3 or 9 numbers, found %d words" COUNT_HINT, n);
     double value[9] = {0};
     for (int k = 0; k < n; k++) {
         if (!md_text_double(word[k], strlen(word[k]), &value[k]))
             return md_lines_fail(lines, SUNDOG_ERR_INPUT,
-                                 "expected the box, 3 or 9 numbers, found \"%.60s\"", word[k]);
+                                 "expected the box, 3 or 9 numbers, found \"%.60s\"" COUNT_HINT,
+                                 word[k]);
         if (fabs(value[k]) > largest_length)
             return md_lines_fail(lines, SUNDOG_ERR_INPUT, "a box of %g nm is absurd", value[k]);
     }

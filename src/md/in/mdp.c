@@ -27,7 +27,7 @@ static void list_choices(const md_mdp_choice *choice, char *out, size_t size)
 {
     out[0] = '\0';
     for (size_t used = 0; choice->word && used < size; choice++) {
-        const char *word = choice->word[0] ? choice->word : "(nothing)";
+        const char *word = choice->word[0] ? choice->word : "an empty value";
         int n = snprintf(out + used, size - used, "%s%s", used ? ", " : "", word);
         used += n > 0 ? (size_t)n : 0;
     }
@@ -168,10 +168,13 @@ static sundog_status read_line(reader *r)
     *equals = '\0';
     const char *name = md_text_trim(text);
     int k = md_mdp_find(name);
-    if (k < 0)
-        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT,
-                             "unknown key \"%.60s\"; the nearest known one is %s", name,
-                             keys[md_mdp_nearest(name)].name);
+    if (k < 0) {
+        int nearest = md_mdp_nearest(name);
+        return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "unknown key \"%.60s\"; %s%s", name,
+                             nearest < 0 ? "docs/input.md lists those that are known"
+                                         : "the nearest known one is ",
+                             nearest < 0 ? "" : keys[nearest].name);
+    }
     if (r->line_of_key[k] && !strchr(keys[k].name, '*'))
         return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s is given twice, first on line %lld",
                              keys[k].name, (long long)r->line_of_key[k]);

@@ -276,8 +276,9 @@ static int edit_distance(const char *a, const char *b)
 int md_mdp_nearest(const char *name)
 {
     char wanted[MAX_NAME], known[MAX_NAME];
-    int nearest = 0, least = INT_MAX;
+    int nearest = -1, least;
     normalize(name, wanted);
+    least = (int)strlen(wanted) / 3 + 1;
     for (int k = 0; k < N_KEYS; k++) {
         normalize(keys[k].name, known);
         int distance = edit_distance(wanted, known);

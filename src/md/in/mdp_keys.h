@@ -34,6 +34,7 @@ const md_mdp_key *md_mdp_keys(int *n);
 /* Row of a key (older names included, case, '-' and '_' disregarded), or -1. Names of numbered keys
  * ("pull-coord1-k") give the row of their family. */
 int md_mdp_find(const char *name);
-/* Row of the name with the smallest edit distance to `name`. */
+/* Row of the name with the smallest edit distance to `name`, or -1 when more than a third of the
+ * letters would have to change: then it is no slip of the pen. */
 int md_mdp_nearest(const char *name);
 #endif

@@ -253,8 +253,10 @@ static sundog_status include_file(md_preprocessor *p, char *text, md_place place
     sundog_status status;
     if (!is_readable_file(path, &info))
         status = md_preprocessor_fail(p, place, SUNDOG_ERR_IO,
-                                      "no file \"%s\" beside %s or in the %d include folders", name,
-                                      including, p->n_include_dirs);
+                                      p->n_include_dirs
+                                          ? "no file \"%s\" beside %s or in a folder given with -I"
+                                          : "no file \"%s\" beside %s; further folders to look in "
+                                            "can be given with -I", name, including);
     else if ((status = check_cycle(p, &info, place)) == SUNDOG_OK)
         status = open_source(p, path, place);
     base_free(path);

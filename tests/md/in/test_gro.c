@@ -70,14 +70,19 @@ static void test_wrapping_numbers(void)
 static void test_refusals(void)
 {
     static const char *const table[][2] = {
-        {"", "a.gro:0: the file ends where the title should follow"},
+        {"", "a.gro: the file is empty"},
         {"title\n", "a.gro:1: the file ends where the number of atoms should follow"},
         {"title\nmany\n", "a.gro:2: expected the number of atoms, found \"many\""},
         {"title\n-1\n", "a.gro:2: -1 atoms"},
         {"title\n99999999999\n", "a.gro:2: 99999999999 atoms"},
         {"title\n2\n" ATOM("   1.000   2.000   3.000"),
-         "a.gro:3: the file ends where another atom"},
+         "a.gro:3: the file ends where another atom should follow; does the number of atoms on"},
         {"title\n1\n" ATOM("   1.000   2.000   3.000"), "a.gro:3: the file ends where the box"},
+        {"title\n1\n" ATOM("   1.000   2.000   3.000  0.1000  0.2000  0.3000")
+         ATOM("   1.000   2.000   3.000  0.1000  0.2000  0.3000") "3 3 3\n",
+         "a.gro:4: expected the box, 3 or 9 numbers, found \"1SOL\"; does the number of atoms on"},
+        {"title\n2\n" ATOM("   1.000   2.000   3.000") "   3.00000   3.00000   3.00000\n",
+         "a.gro:4: expected a residue number in columns 1 to 5, found \"   3.\"; does the number"},
         {"title\n1\n" ATOM("   1.000   2.000   3.000") ATOM("   1.000   2.000   3.000") "3 3 3\n",
          "a.gro:4: expected the box, 3 or 9 numbers, found 6 words; does the number of atoms"},
         {"title\n2\n" ATOM("   1.000   2.000   3.000") "3 3 3\n",

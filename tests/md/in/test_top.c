@@ -212,14 +212,15 @@ static void test_combination_rules(void)
 /* ---- preprocessor --------------------------------------------------------------------------- */
 
 /* All lines of a file, joined by '|', with their line numbers. */
-static sundog_status preprocess(const char *path, const char *define, char *out, size_t size)
+static sundog_status preprocess_with(const char *path, const char *define, int n_folders, char *out,
+                                     size_t size)
 {
     const char *const folders[] = {scratch_folder};
     md_preprocessor *p;
     char *line;
     md_place place;
     out[0] = '\0';
-    BASE_TRY(md_preprocessor_create(path, define, folders, 1, &p));
+    BASE_TRY(md_preprocessor_create(path, define, folders, n_folders, &p));
     for (;;) {
         sundog_status status = md_preprocessor_next(p, &line, &place);
         if (status != SUNDOG_OK || !line) {
@@ -229,6 +230,11 @@ static sundog_status preprocess(const char *path, const char *define, char *out,
         size_t n = strlen(out);
         snprintf(out + n, size - n, "%d:%s|", place.line, line);
     }
+}
+
+static sundog_status preprocess(const char *path, const char *define, char *out, size_t size)
+{
+    return preprocess_with(path, define, 1, out, size);
 }
 
 static void expect_lines(const char *text, const char *define, const char *wanted)
@@ -306,6 +312,13 @@ static void test_preprocessor_refusals(void)
         scratch_expect(preprocess(scratch_write("p.top", "a\n"), defines[k], seen, sizeof seen),
                        "is neither -DNAME nor -DNAME=VALUE", defines[k]);
     CHECK(preprocess("no such.top", NULL, seen, sizeof seen) == SUNDOG_ERR_IO);
+    static const char *const folders[] = {"p.top; further folders to look in can be given with -I",
+                                          "p.top or in a folder given with -I"};
+    for (int n = 0; n < 2; n++) {
+        const char *text = "#include \"none.itp\"\n";
+        scratch_expect(preprocess_with(scratch_write("p.top", text), NULL, n, seen, sizeof seen),
+                       folders[n], text);
+    }
 }
 
 /* ---- refusals of the parser ----------------------------------------------------------------- */

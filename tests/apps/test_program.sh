@@ -87,6 +87,11 @@ case_input_errors() {
     expect 1 'bad.mdp:1.*rcoulomb' "$sundog" run -f bad.mdp $water
     expect 1 'atoms' "$sundog" run -f md.mdp -c "$source/systems/water/spce_3k/conf.gro" \
         -p "$source/systems/grappa-like/0001.5/topol.top"
+    sed '3s/^\(.\{10\}\).\{5\}/\1   XX/' "$box/conf.gro" >renamed.gro
+    expect 0 ' 1 atom name in renamed.gro not as in' "$sundog" run -f md.mdp -c renamed.gro \
+        -p "$box/topol.top" -nsteps 0 -o renamed
+    echo 'define = -DFLEXIBEL' | cat md.mdp - >bad.mdp
+    expect 1 'sets FLEXIBEL, but .*topol.top never asks' "$sundog" run -f bad.mdp $water
     touch file
     expect 1 'file' $run -o file/deeper
     expect 1 'file' $run -o file

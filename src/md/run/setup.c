@@ -57,8 +57,8 @@ static sundog_status read_inputs(const md_run_options *options, md_system *syste
                                         &n_mismatch, text, sizeof text);
     if (status == SUNDOG_OK && n_mismatch > 0)
         note(system,
-             "Warning: %" PRId64 " atom names in %s differ from %s; the topology's are used:\n%s\n",
-             n_mismatch, options->conf, options->top, text);
+             "Warning: %" PRId64 " atom name%s in %s not as in %s; the topology's are used:\n%s\n",
+             n_mismatch, n_mismatch > 1 ? "s" : "", options->conf, options->top, text);
     if (status == SUNDOG_OK) {
         system->state = gro.state;
         memset(&gro.state, 0, sizeof gro.state);

@@ -173,7 +173,7 @@ static int path_centre(graph *g, const int *members, int n, double *radius)
     return before;
 }
 
-static sundog_status check_settles(const md_moltype *moltype)
+sundog_status md_moltype_check_settles(const md_moltype *moltype)
 {
     const md_interactions *settle = &moltype->list[MD_SETTLE], *c = &moltype->list[MD_CONSTRAINT];
     bool *rigid = base_alloc_zero((size_t)moltype->n_atoms * sizeof *rigid);
@@ -230,7 +230,7 @@ static void label_groups(const graph *g, md_moltype *moltype)
 
 sundog_status md_moltype_find_groups(const md_topology *topology, md_moltype *moltype)
 {
-    BASE_TRY(check_settles(moltype));
+    BASE_TRY(md_moltype_check_settles(moltype));
     graph g;
     graph_create(topology, moltype, &g);
     base_free(moltype->group_of_atom);

@@ -326,6 +326,8 @@ static sundog_status finish(top_parser *parser, const char *path)
                          "least one molecule are needed", path);
     if (!topology->title) topology->title = base_strdup("");
     drop_unused_moltypes(topology);
+    for (int m = 0; m < topology->n_moltypes; m++)
+        BASE_TRY(top_check_constraints(parser, &topology->moltype[m]));
     build_pair_table(parser);
     sundog_status status = md_topology_finish(topology);
     if (status != SUNDOG_OK) return base_fail(status, "%s: %s", path, sundog_last_error());
@@ -348,6 +350,7 @@ static void parser_clear(top_parser *parser)
     }
     base_free(parser->bonded_of_atomtype);
     base_free(parser->place_of_atomtype);
+    base_free(parser->place_of_moltype);
     base_free(parser->nonbond);
     top_molecule_clear(&parser->molecule);
 }

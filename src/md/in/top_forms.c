@@ -92,8 +92,8 @@ sundog_status top_read_params(top_parser *parser, const top_form *form, char *co
     bool b_state = form->kind != MD_SETTLE && (n_b == n_a || (dihedral && n_b == 2));
     if (n_b != 0 && !b_state)
         return top_fail(parser, SUNDOG_ERR_INPUT,
-                        "[ %s ]: %d parameters, function type %d takes %d", parser->directive, n,
-                        form->func, n_a);
+                        "[ %s ]: parameters of function type %d: %d expected, %d found",
+                        parser->directive, form->func, n_a, n);
     memset(out, 0, MD_MAX_PARAM * sizeof *out);
     BASE_TRY(top_read_numbers(parser, word, n_a, out));
     BASE_TRY(top_read_numbers(parser, word + n_a, n_b, b));

@@ -1,5 +1,6 @@
 /* Molecules: [ moleculetype ], [ atoms ] and everything that names atoms. */
 #include "base/alloc.h"
+#include "md/core/groups.h"
 #include "md/in/text.h"
 #include "md/in/top_parser.h"
 
@@ -28,6 +29,9 @@ sundog_status top_parse_moleculetype(top_parser *parser, char *line)
         return top_fail(parser, SUNDOG_ERR_INPUT, "molecule %s is defined twice", word[0]);
     md_topology *topology = parser->topology;
     BASE_RESERVE(topology->moltype, parser->capacity_moltype, topology->n_moltypes + 1);
+    BASE_RESERVE(parser->place_of_moltype, parser->capacity_moltype_place,
+                 topology->n_moltypes + 1);
+    parser->place_of_moltype[topology->n_moltypes] = parser->place;
     md_map_set_name(&parser->moltype_of_name, word[0], topology->n_moltypes);
     md_moltype *moltype = &topology->moltype[topology->n_moltypes++];
     memset(moltype, 0, sizeof *moltype);
@@ -364,6 +368,30 @@ sundog_status top_finish_molecule(top_parser *parser)
     }
     top_molecule_clear(molecule);
     return SUNDOG_OK;
+}
+
+sundog_status top_check_constraints(top_parser *parser, const md_moltype *moltype)
+{
+    md_place place =
+        parser->place_of_moltype[md_map_find_name(&parser->moltype_of_name, moltype->name)];
+    sundog_status status = md_moltype_check_settles(moltype);
+    if (status != SUNDOG_OK)
+        return md_preprocessor_fail(parser->preprocessor, place, status, "%s",
+                                    sundog_last_error());
+    const md_interactions *list = &moltype->list[MD_CONSTRAINT];
+    md_map seen;
+    memset(&seen, 0, sizeof seen);
+    for (int n = 0; n < list->n && status == SUNDOG_OK; n++) {
+        int i = list->atoms[2 * n], j = list->atoms[2 * n + 1];
+        const int key[2] = {i < j ? i : j, i < j ? j : i};
+        if (md_map_find(&seen, key, sizeof key) >= 0)
+            status = md_preprocessor_fail(parser->preprocessor, place, SUNDOG_ERR_INPUT,
+                                          "molecule %s: atoms %d and %d are constrained twice",
+                                          moltype->name, key[0] + 1, key[1] + 1);
+        md_map_set(&seen, key, sizeof key, n);
+    }
+    md_map_destroy(&seen);
+    return status;
 }
 
 void top_molecule_clear(top_molecule *molecule)

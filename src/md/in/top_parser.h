@@ -80,7 +80,8 @@ typedef struct top_parser {
     md_map atomtype_of_name, bonded_of_name, moltype_of_name;
     int *bonded_of_atomtype;
     md_place *place_of_atomtype;
-    size_t capacity_bonded, capacity_place;
+    md_place *place_of_moltype;         /* as numbered in moltype_of_name */
+    size_t capacity_bonded, capacity_place, capacity_moltype_place;
     top_table table[TOP_N_TABLES];
     top_nonbond *nonbond;
     int n_nonbond;
@@ -138,6 +139,8 @@ sundog_status top_find_name(top_parser *parser, const md_map *map, const char *n
 
 /* Complete the molecule in hand, if there is one. */
 sundog_status top_finish_molecule(top_parser *parser);
+/* Refuse atoms that are constrained twice, at the place of the molecule. */
+sundog_status top_check_constraints(top_parser *parser, const md_moltype *moltype);
 void top_molecule_clear(top_molecule *molecule);
 
 /* ---- exclusions.c --------------------------------------------------------------------------- */

@@ -395,7 +395,7 @@ static const char *const refusals[][2] = {
      "a.top:7: [ bondtypes ]: function type 11 is not supported; supported: 1, 2"},
     {TYPES "[ bondtypes ]\nA B x 1 1\n", "a.top:7: [ bondtypes ]: expected a function type"},
     {TYPES "[ bondtypes ]\nA B 1 1\n",
-     "a.top:7: [ bondtypes ]: 1 parameters, function type 1 takes 2"},
+     "a.top:7: [ bondtypes ]: parameters of function type 1: 2 expected, 1 found"},
     {TYPES "[ bondtypes ]\nA B 1 1 1 1 2\n",
      "a.top:7: [ bondtypes ]: 4 parameters with a free-energy B state that differs from A"},
     {TYPES "[ bondtypes ]\nA B 1 -1 1\n",
@@ -442,7 +442,8 @@ static const char *const refusals[][2] = {
      "a.top:14: [ bonds ]: function type 7 is not supported; supported: 1, 2"},
     {ATOM4 "[ bonds ]\n1 2 1\n",
      "a.top:14: [ bonds ]: no parameters here and none of function type 1 for the types A B"},
-    {ATOM4 "[ bonds ]\n1 2 1 0.1\n", "a.top:14: [ bonds ]: 1 parameters, function type 1 takes 2"},
+    {ATOM4 "[ bonds ]\n1 2 1 0.1\n",
+     "a.top:14: [ bonds ]: parameters of function type 1: 2 expected, 1 found"},
     {ATOM4 "[ bonds ]\n1 2 1 0.1 1 0.2 1\n",
      "a.top:14: [ bonds ]: 4 parameters with a free-energy B"},
     {ATOM4 "[ bonds ]\n1 2 1 0.1 1,5\n", "a.top:14: [ bonds ]: expected a number, found \"1,5\""},
@@ -457,7 +458,7 @@ static const char *const refusals[][2] = {
      "a.top:14: [ dihedrals ]: function type 8 is not supported; supported: 1, 2, 3, 4, 5, 9"},
     {ATOM4 "[ dihedrals ]\n1 2 3 4 1 0 1 2.5\n", "a.top:14: [ dihedrals ]: the multiplicity 2.5"},
     {ATOM4 "[ dihedrals ]\n1 2 3 4 3 1 2 3\n",
-     "a.top:14: [ dihedrals ]: 3 parameters, function type 3 takes 6"},
+     "a.top:14: [ dihedrals ]: parameters of function type 3: 6 expected, 3 found"},
     {TYPES "[ dihedraltypes ]\nA B A B 9 0 1 1\nA B A B 9 0 1 2\n[ moleculetype ]\nM 1\n[ atoms ]\n"
      "1 A 1 R A 1\n2 B 1 R B 1\n3 A 1 R C 1\n4 B 1 R D 1\n[ dihedrals ]\n1 2 3 4 1\n",
      "a.top:17: [ dihedrals ]: several lines for the types A B A B"},
@@ -468,9 +469,16 @@ static const char *const refusals[][2] = {
     {ATOM4 "[ settles ]\n1 1 0.1 0.3\n",
      "a.top:14: [ settles ]: OH and HH distances of 0.1 and 0.3"},
     {ATOM4 "[ settles ]\n1 1 0.1\n",
-     "a.top:14: [ settles ]: 1 parameters, function type 1 takes 2"},
+     "a.top:14: [ settles ]: parameters of function type 1: 2 expected, 1 found"},
     {ATOM4 "[ settles ]\n1 1 0.1 0.16\n[ constraints ]\n1 4 1 0.1\n" END,
-     "a.top: molecule M: atom 1 is in a settle and in a constraint"},
+     "a.top:7: molecule M: atom 1 is in a settle and in a constraint"},
+    {ATOM4 "[ settles ]\n1 1 0.1 0.16\n2 1 0.1 0.16\n" END,
+     "a.top:7: molecule M: atom 3 is in two settles"},
+    {ATOM4 "[ constraints ]\n1 4 1 0.1\n2 3 1 0.1\n4 1 2 0.1\n" END,
+     "a.top:7: molecule M: atoms 1 and 4 are constrained twice"},
+    {ATOM4 "[ moleculetype ]\nN 1\n[ atoms ]\n1 A 1 R A 1\n2 A 1 R A 1\n"
+     "[ constraints ]\n1 2 1 0.1\n1 2 1 0.1\n[ system ]\nx\n[ molecules ]\nN 1\n",
+     "a.top:14: molecule N: atoms 1 and 2 are constrained twice"},
     {ATOM4 "[ exclusions ]\n1 9\n", "a.top:14: [ exclusions ]: atom 9; molecule M has 4 atoms"},
     {ATOM4 "[ position_restraints ]\n1 1 1 1 1\n",
      "a.top:13: [ position_restraints ]: position restraints are not supported yet; leave out"},
@@ -516,6 +524,9 @@ static void test_refusals(void)
     const char *zero = ATOM4 "[ bonds ]\n1 2 1 0 1\n" END;
     scratch_expect(read_top(scratch_write("a.top", zero), NULL, MD_CONSTRAINTS_ALL_BONDS, &t),
                    "a.top:7: molecule M: the bond of atoms 1 and 2 cannot be constrained", zero);
+    const char *both = ATOM4 "[ bonds ]\n1 2 1 0.1 1\n[ constraints ]\n1 2 1 0.1\n" END;
+    scratch_expect(read_top(scratch_write("a.top", both), NULL, MD_CONSTRAINTS_ALL_BONDS, &t),
+                   "a.top:7: molecule M: atoms 1 and 2 are constrained twice", both);
 }
 
 /* A chain of many atoms, each bonded to the next: reading must not be quadratic. */

@@ -8,7 +8,7 @@
  */
 #include "md/force/bonded.h"
 #include "base/alloc.h"
-#include "md/core/units.h"
+#include "md/core/coulomb.h"
 #include "md/force/bonded_internal.h"
 #include <math.h>
 #include <string.h>
@@ -107,7 +107,7 @@ sundog_status md_bonded_create(const md_topology *topology, const md_params *par
                              topology->moltype[m].name);
 
     md_bonded *bonded = base_alloc_zero(sizeof *bonded);
-    bonded->coulomb14 = (float)(MD_ONE_4PI_EPS0 * topology->fudge_qq / params->epsilon_r);
+    bonded->coulomb14 = (float)(md_coulomb_form_of(params).factor * topology->fudge_qq);
     for (int kind = 0; kind < MD_N_KINDS; kind++)
         if (md_bonded_kernels_plain[kind])
             fill_table(topology, (md_kind)kind, &bonded->table[kind]);

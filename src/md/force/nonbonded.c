@@ -8,7 +8,7 @@
 #include "md/force/nonbonded_kernels.h"
 
 #include "base/alloc.h"
-#include "md/core/units.h"
+#include "md/core/coulomb.h"
 
 #include <math.h>
 #include <string.h>
@@ -139,15 +139,10 @@ static void set_lj(md_nonbonded *nb, const md_topology *topology)
 
 static void set_coulomb(md_nonbonded *nb, const md_params *params)
 {
-    double rc = params->rcoulomb, er = params->epsilon_r, erf = params->epsilon_rf;
-    nb->factor = er > 0 ? MD_ONE_4PI_EPS0 / er : 0;
-    nb->krf = nb->crf = 0;
-    if (params->coulombtype == MD_COULOMB_REACTION_FIELD) {
-        nb->krf = erf == 0 ? 0.5 / (rc * rc * rc) : (erf - er) / ((2 * erf + er) * rc * rc * rc);
-        nb->crf = 1 / rc + nb->krf * rc * rc;
-    } else if (params->coulomb_modifier == MD_VDW_POTENTIAL_SHIFT) {
-        nb->crf = 1 / rc;
-    }
+    md_coulomb_form form = md_coulomb_form_of(params);
+    nb->factor = form.factor;
+    nb->krf = form.krf;
+    nb->crf = form.crf;
 }
 
 sundog_status md_nonbonded_create(const md_topology *topology, const md_params *params,

@@ -17,6 +17,7 @@
 #include "md/pairs/buffer.h"
 
 #include "base/alloc.h"
+#include "md/core/coulomb.h"
 #include "md/core/units.h"
 #include "md/core/vdw.h"
 
@@ -160,12 +161,11 @@ static derivatives lj_at(const lj_slopes *slopes, double c6, double c12)
 
 static derivatives coulomb_at(const md_params *params, double qq)
 {
-    double rc = params->rcoulomb, er = params->epsilon_r, erf = params->epsilon_rf, krf = 0;
-    if (params->coulombtype == MD_COULOMB_REACTION_FIELD)
-        krf = (erf == 0 ? 0.5 : (erf - er) / (2 * erf + er)) / (rc * rc * rc);
-    qq *= er > 0 ? MD_ONE_4PI_EPS0 / er : 0;
-    return (derivatives){rc, qq * (2 * krf * rc - 1 / (rc * rc)),
-                         qq * (2 * krf + 2 / (rc * rc * rc)), -6 * qq / (rc * rc * rc * rc)};
+    md_coulomb_form form = md_coulomb_form_of(params);
+    double rc = params->rcoulomb;
+    qq *= form.factor;
+    return (derivatives){rc, qq * (2 * form.krf * rc - 1 / (rc * rc)),
+                         qq * (2 * form.krf + 2 / (rc * rc * rc)), -6 * qq / (rc * rc * rc * rc)};
 }
 
 /* Drift per atom and ps over all pairs of classes. */

@@ -1,4 +1,4 @@
-/* Coulomb interaction inside the cut-off (GROMACS manual, "Coulomb interaction with reaction field"):
+/* Coulomb interaction inside the cut-off (manual, "Coulomb interaction with reaction field"):
  *
  *      V(r) = factor qi qj (1/r + krf r^2 - crf)
  *

@@ -195,28 +195,23 @@ FILE *md_outputs_log(md_outputs *outputs)
     return outputs->log;
 }
 
-static bool due(int interval, int64_t step)
-{
-    return interval > 0 && step % interval == 0;
-}
-
 void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step, bool want[3])
 {
-    want[0] = (outputs->trr && due(params->nstxout, step)) ||
-              (outputs->xtc && due(params->nstxout_compressed, step));
-    want[1] = outputs->trr && due(params->nstvout, step);
-    want[2] = outputs->trr && due(params->nstfout, step);
+    want[0] = (outputs->trr && md_due(params->nstxout, step)) ||
+              (outputs->xtc && md_due(params->nstxout_compressed, step));
+    want[1] = outputs->trr && md_due(params->nstvout, step);
+    want[2] = outputs->trr && md_due(params->nstfout, step);
 }
 
 sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params, const md_state *state,
                                const float (*f)[3])
 {
     int64_t step = state->step;
-    if (outputs->xtc && due(params->nstxout_compressed, step))
+    if (outputs->xtc && md_due(params->nstxout_compressed, step))
         BASE_TRY(md_xtc_write(outputs->xtc, step, state->time, &state->box, state->n_atoms,
                               (const double(*)[3])state->x));
-    bool x = due(params->nstxout, step), v = due(params->nstvout, step);
-    bool forces = due(params->nstfout, step);
+    bool x = md_due(params->nstxout, step), v = md_due(params->nstvout, step);
+    bool forces = md_due(params->nstfout, step);
     if (outputs->trr && (x || v || forces))
         BASE_TRY(md_trr_write(outputs->trr, step, state->time, &state->box, state->n_atoms,
                               x ? (const double(*)[3])state->x : NULL,

@@ -11,6 +11,12 @@
 
 typedef struct md_outputs md_outputs;
 
+/* Every `interval` steps; 0: never. */
+static inline bool md_due(int interval, int64_t step)
+{
+    return interval > 0 && step % interval == 0;
+}
+
 /* Opens what the parameters ask for. Old files of a new run are kept as #name.N#. With
  * options->out_dir NULL nothing is opened, and all writes do nothing. */
 sundog_status md_outputs_open(const md_run_options *options, const md_system *system,

@@ -2,6 +2,7 @@
  *
  *      run.c      threads, one domain each; errors of any of them end all
  *      setup.c    inputs and options to md_system, shared and read-only
+ *      worker.c   what one domain has: rows, lists, constraints
  *      step.c     the step loop of one domain
  *      forces.c   one force evaluation of one domain
  *      outputs.c  files, written by rank 0

@@ -1,0 +1,138 @@
+#include "md/run/worker.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <string.h>
+
+static sundog_status create(md_worker *w)
+{
+    const md_run_options *options = w->shared->options;
+    const md_system *system = w->system;
+    md_domain_options domain_options = {.grid = system->grid,
+                                        .reach = system->reach,
+                                        .rung = system->rung,
+                                        .route = system->route,
+                                        .deterministic = options->reproducible};
+    BASE_TRY(md_domain_create(w->team, system->topology, &system->state.box, &domain_options,
+                              &w->domain));
+    md_pairs_options pairs_options = {.j_cluster = w->shared->j_cluster,
+                                      .type_has_lj = md_nonbonded_type_has_lj(w->shared->nonbonded),
+                                      .rlist = system->rlist,
+                                      .rprune = system->nstprune > 0 ? system->rprune : 0};
+    md_pairs_create(&pairs_options, &w->field.pairs);
+    w->field.nonbonded = w->shared->nonbonded;
+    w->field.bonded = w->shared->bonded;
+    w->field.domain = w->domain;
+    w->field.timing = &w->timing;
+    md_constrain_options constrain_options = {.lincs_order = system->params.lincs_order,
+                                              .lincs_iter = system->params.lincs_iter,
+                                              .lincs_warnangle = system->params.lincs_warnangle};
+    BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
+    BASE_TRY(md_domain_distribute(w->domain, &system->state));
+    w->rows = md_domain_rows(w->domain);
+    w->thermostat_work = system->state.thermostat_work;
+    if (w->root) {
+        md_state_create(system->topology->n_atoms, &w->whole);
+        w->whole.box = system->state.box;
+        w->whole.has_velocities = true;
+        w->whole_f = base_alloc((size_t)w->whole.n_atoms * sizeof *w->whole_f);
+        snprintf(w->shared->result->exchange, sizeof w->shared->result->exchange, "%s",
+                 md_domain_describe(w->domain));
+    }
+    return SUNDOG_OK;
+}
+
+static void destroy(md_worker *w)
+{
+    md_constrain_destroy(&w->constrain);
+    md_pairs_destroy(&w->field.pairs);
+    md_domain_destroy(&w->domain);
+    base_free(w->field.f_border);
+    base_free(w->x_old);
+    md_state_destroy(&w->whole);
+    base_free(w->whole_f);
+}
+
+sundog_status md_worker_rebuild(md_worker *w)
+{
+    md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
+    BASE_TRY(md_pairs_rebuild(w->field.pairs, w->rows));
+    if (w->system->nstprune > 0) {
+        md_timing_enter(&w->timing, MD_PHASE_PRUNE);
+        md_pairs_prune(w->field.pairs, w->rows, MD_PART_LOCAL);
+        md_pairs_prune(w->field.pairs, w->rows, MD_PART_BORDER);
+    }
+    md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);
+    BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
+    md_timing_enter(&w->timing, MD_PHASE_REST);
+    return SUNDOG_OK;
+}
+
+void md_worker_copy_x(md_worker *w)
+{
+    BASE_RESERVE(w->x_old, w->x_old_capacity, w->rows->capacity);
+    memcpy(w->x_old, w->rows->x, (size_t)w->rows->n_owned * sizeof *w->x_old);
+}
+
+sundog_status md_worker_collect(md_worker *w, int64_t step, const bool want[3])
+{
+    md_timing_enter(&w->timing, MD_PHASE_OUTPUT);
+    if (w->root) {
+        w->whole.step = step;
+        w->whole.time = w->params->tinit + (double)step * w->params->dt;
+        w->whole.thermostat_work = w->thermostat_work;
+    }
+    return md_domain_collect(w->domain, want, w->root && want[0] ? w->whole.x : NULL,
+                             w->root && want[1] ? w->whole.v : NULL,
+                             w->root && want[2] ? w->whole_f : NULL);
+}
+
+sundog_status md_worker_finish(md_worker *w, int64_t step)
+{
+    md_timing_enter(&w->timing, MD_PHASE_REST);
+    double seconds = base_clock_seconds_since(w->timed_start_ns);
+    double phases[MD_N_PHASES + 1];
+    memcpy(phases, w->timing.seconds, sizeof w->timing.seconds);
+    double force =
+        phases[MD_PHASE_FORCE_LOCAL] + phases[MD_PHASE_FORCE_BORDER] + phases[MD_PHASE_BONDED];
+    double slowest = force;
+    BASE_TRY(sundog_team_sum_double(w->team, phases, MD_N_PHASES));
+    BASE_TRY(sundog_team_sum_double(w->team, &force, 1));
+    BASE_TRY(sundog_team_max_double(w->team, &slowest, 1));
+    if (!w->root) return SUNDOG_OK;
+
+    md_run_result *result = w->shared->result;
+    int n = sundog_team_size(w->team);
+    result->timing = w->timing;
+    for (int p = 0; p < MD_N_PHASES; p++) result->timing.seconds[p] = phases[p] / n;
+    result->slowest_rank_force = force > 0 ? slowest * n / force : 1;
+    result->n_steps = step - w->system->state.step;
+    result->n_timed_steps = step - w->timed_from;
+    result->interrupted = w->stop;
+    result->seconds = seconds;
+    if (result->n_timed_steps > 0) {
+        result->ms_per_step = 1e3 * seconds / (double)result->n_timed_steps;
+        result->ns_per_day =
+            86400.0 * 1e-3 * w->params->dt * (double)result->n_timed_steps / seconds;
+    }
+    return SUNDOG_OK;
+}
+
+sundog_status md_worker_run(sundog_team *team, const md_shared *shared,
+                            sundog_status (*work)(md_worker *w))
+{
+    md_worker *w = base_alloc_zero(sizeof *w);
+    w->shared = shared;
+    w->system = shared->system;
+    w->params = &shared->system->params;
+    w->team = team;
+    w->root = sundog_team_rank(team) == 0;
+    sundog_status status = create(w);
+    if (status == SUNDOG_OK) status = work(w);
+    /* Others may be waiting for this rank: tell them before taking the exchange apart. */
+    if (status != SUNDOG_OK) sundog_team_abort(team, sundog_last_error());
+    destroy(w);
+    base_free(w);
+    return status;
+}

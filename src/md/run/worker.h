@@ -1,0 +1,42 @@
+/* One domain's side of a run: what the step loop (step.c) and the minimiser (steep.c) share. */
+#ifndef MD_WORKER_H
+#define MD_WORKER_H
+#include "md/motion/constraints.h"
+#include "md/run/forces.h"
+#include "md/run/report.h"
+#include "md/run/step.h"
+
+typedef struct md_worker {
+    const md_shared *shared;
+    const md_system *system;
+    const md_params *params;
+    sundog_team *team;
+    bool root;
+    md_domain *domain;
+    md_rows *rows;
+    md_force_field field;
+    md_constrain *constrain;
+    md_timing timing;
+    double (*x_old)[3];
+    size_t x_old_capacity;
+    double thermostat_work;
+    md_state whole; /* rank 0: the whole system, for output */
+    float (*whole_f)[3];
+    md_progress progress;
+    int64_t start_ns, timed_start_ns, timed_from, last_checkpoint_ns, list_step;
+    bool stop; /* end at this step although more were asked for */
+    md_energy_report report;
+    bool reported_first;
+} md_worker;
+
+/* A worker with its rows distributed does `work`; a failure ends the whole team. Collective. */
+sundog_status md_worker_run(sundog_team *team, const md_shared *shared,
+                            sundog_status (*work)(md_worker *w));
+/* Rows may have moved: everything made for them is made anew. */
+sundog_status md_worker_rebuild(md_worker *w);
+void md_worker_copy_x(md_worker *w); /* owned positions to x_old */
+/* Bring the whole system to rank 0. Collective. */
+sundog_status md_worker_collect(md_worker *w, int64_t step, const bool want[3]);
+/* Timings of all ranks into the result. Collective. */
+sundog_status md_worker_finish(md_worker *w, int64_t step);
+#endif

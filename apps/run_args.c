@@ -19,6 +19,8 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-f", ARG_STRING, &o->mdp, NULL, "FILE.mdp", "run parameters"},
         {"-c", ARG_STRING, &o->conf, NULL, "FILE.gro", "start structure"},
         {"-p", ARG_STRING, &o->top, NULL, "FILE.top", "topology"},
+        {"-r", ARG_STRING, &o->reference, NULL, "FILE.gro",
+         "reference positions of position restraints (may be the file of -c)"},
         {"-I", ARG_LIST, args->include_dir, NULL, "DIR",
          "also look here for included topology files (may be repeated)"},
         {"-nsteps", ARG_INT64, &o->nsteps, &args->nsteps_given, "N",

@@ -213,6 +213,7 @@ void md_topology_destroy(md_topology **topology)
     md_topology *t = *topology;
     if (!t) return;
     for (int m = 0; m < t->n_moltypes; m++) md_moltype_clear(&t->moltype[m]);
+    for (int b = 0; b < t->n_molblocks; b++) base_free(t->molblock[b].posres_x);
     base_free(t->moltype);
     base_free(t->molblock);
     base_free(t->atomtype);
@@ -224,16 +225,70 @@ void md_topology_destroy(md_topology **topology)
     *topology = NULL;
 }
 
-sundog_status md_topology_replicate(md_topology *topology, int copies)
+/* ---- whole systems -------------------------------------------------------------------------- */
+
+static size_t atoms_of_block(const md_topology *topology, const md_molblock *block)
 {
-    if (copies < 1)
-        return base_fail(SUNDOG_ERR_ARGUMENT, "cannot replicate a topology %d times", copies);
+    return (size_t)block->count * (size_t)topology->moltype[block->moltype].n_atoms;
+}
+
+void md_topology_set_posres(md_topology *topology, const double (*x)[3], const md_box *box)
+{
     for (int b = 0; b < topology->n_molblocks; b++) {
-        if (topology->molblock[b].count > INT_MAX / copies)
+        md_molblock *block = &topology->molblock[b];
+        base_free(block->posres_x);
+        block->posres_x = NULL;
+        size_t n = atoms_of_block(topology, block);
+        if (n == 0 || topology->moltype[block->moltype].list[MD_POSRES].n == 0) continue;
+        block->posres_x = base_alloc(n * sizeof *block->posres_x);
+        memcpy(block->posres_x, x + block->first_atom, n * sizeof *block->posres_x);
+    }
+    topology->posres_box = *box;
+}
+
+/* As md_state_replicate: copy by copy, x fastest. */
+static void replicate_posres(const md_topology *topology, md_molblock *block, const int copies[3])
+{
+    size_t n = atoms_of_block(topology, block), made = 0;
+    size_t total = (size_t)copies[0] * (size_t)copies[1] * (size_t)copies[2];
+    double (*x)[3] = base_alloc(total * n * sizeof *x);
+    for (int z = 0; z < copies[2]; z++) {
+        for (int y = 0; y < copies[1]; y++) {
+            for (int c = 0; c < copies[0]; c++) {
+                double shift[3];
+                md_box_from_fractional(&topology->posres_box, (const double[3]){c, y, z}, shift);
+                for (size_t i = 0; i < n; i++, made++) {
+                    for (int k = 0; k < 3; k++) x[made][k] = block->posres_x[i][k] + shift[k];
+                }
+            }
+        }
+    }
+    base_free(block->posres_x);
+    block->posres_x = x;
+}
+
+sundog_status md_topology_replicate(md_topology *topology, const int copies[3])
+{
+    int total = 1;
+    for (int k = 0; k < 3; k++) {
+        if (copies[k] < 1 || copies[k] > INT_MAX / total)
+            return base_fail(SUNDOG_ERR_ARGUMENT, "cannot replicate a topology %d x %d x %d times",
+                             copies[0], copies[1], copies[2]);
+        total *= copies[k];
+    }
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        if (topology->molblock[b].count > INT_MAX / total)
             return base_fail(SUNDOG_ERR_ARGUMENT, "%d copies of %d %s are more than %d molecules",
-                             copies, topology->molblock[b].count,
+                             total, topology->molblock[b].count,
                              topology->moltype[topology->molblock[b].moltype].name, INT_MAX);
     }
-    for (int b = 0; b < topology->n_molblocks; b++) topology->molblock[b].count *= copies;
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        if (topology->molblock[b].posres_x)
+            replicate_posres(topology, &topology->molblock[b], copies);
+        topology->molblock[b].count *= total;
+    }
+    for (int row = 0; row < 3; row++) {
+        for (int k = 0; k < 3; k++) topology->posres_box.m[row][k] *= copies[row];
+    }
     return md_topology_finish(topology);
 }

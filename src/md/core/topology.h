@@ -7,7 +7,7 @@
  */
 #ifndef MD_TOPOLOGY_H
 #define MD_TOPOLOGY_H
-#include "base/status.h"
+#include "md/core/box.h"
 
 /* Kinds of interaction between named atoms. Parameters p[] of each (GROMACS manual, chapter
  * "Interaction function and force fields"); angles are stored in radians. */
@@ -24,7 +24,8 @@ typedef enum md_kind {
     MD_DIH_PER_IMPROPER,/* dihedrals 4: as MD_DIH_PROPER, reported apart        phi0, k, n        */
     MD_PAIR14,          /* pairs 1:     c12/r^12 - c6/r^6, and Coulomb of the   c6, c12           */
                         /*              charges times fudge_qq; no cut-off                        */
-    MD_POSRES,          /* position_restraints 1: 1/2 k (x - x0)^2              kx, ky, kz        */
+    MD_POSRES,          /* position_restraints 1: 1/2 sum k_d (x_d - x0_d)^2    kx, ky, kz        */
+                        /*              x0: md_molblock.posres_x                                  */
     MD_CONSTRAINT,      /* constraints: distance, for LINCS                     length            */
     MD_SETTLE,          /* settles: rigid water, atoms O H H                    dOH, dHH          */
     MD_N_KINDS
@@ -86,6 +87,10 @@ typedef struct md_molblock {
     int64_t first_molecule;
     int first_residue;                  /* residues of molecules with one residue are numbered on
                                            through the system, as gmx does; this many come before */
+    double (*posres_x)[3];              /* nm; [count * atoms of the molecule], reference position
+                                           of atom first_atom + i as in the file of -r; NULL when
+                                           the molecule has no MD_POSRES (and before
+                                           md_topology_set_posres) */
 } md_molblock;
 
 typedef struct md_atomtype {
@@ -114,6 +119,8 @@ typedef struct md_topology {
     int n_molblocks;
     md_molblock *molblock;
     int64_t n_atoms, n_molecules;
+    md_box posres_box;                  /* of the file that posres_x is from, for
+                                           refcoord-scaling */
 } md_topology;
 
 /* Check, number blocks, work out constraint groups and radii. Called once by the reader, at the
@@ -121,8 +128,13 @@ typedef struct md_topology {
 sundog_status md_topology_finish(md_topology *topology);
 void md_topology_destroy(md_topology **topology);
 void md_moltype_clear(md_moltype *moltype);     /* frees what it points to */
-/* Multiply every block's count by `copies` (molecules stay grouped by kind). */
-sundog_status md_topology_replicate(md_topology *topology, int copies);
+/* Give restrained molecules their reference positions: x [n_atoms], in the box of their own file.
+ * The reader of topologies knows only force constants. */
+void md_topology_set_posres(md_topology *topology, const double (*x)[3], const md_box *box);
+/* Multiply the system along the box vectors: every block's count by their product (molecules stay
+ * grouped by kind). Reference positions are copied within their own box, in the order of
+ * md_state_replicate. */
+sundog_status md_topology_replicate(md_topology *topology, const int copies[3]);
 
 /* Where a global atom is. */
 typedef struct md_atom_place {

@@ -49,6 +49,7 @@ static const directive directives[] = {
     {"constraints", MOLECULE, top_parse_interaction},
     {"settles", MOLECULE, top_parse_settles},
     {"exclusions", MOLECULE, top_parse_exclusions},
+    {"position_restraints", MOLECULE, top_parse_interaction},
     {"system", TOP_MOLECULES, TOP_MOLECULES, TOP_SYSTEM, NEED_NOTHING, top_parse_system},
     {"molecules", TOP_SYSTEM, TOP_SYSTEM, TOP_BLOCKS, NEED_NOTHING, top_parse_molecules},
     {"cmaptypes", TYPES, NEED_ATOMTYPES, top_parse_unused},
@@ -69,7 +70,6 @@ static const directive directives[] = {
     {"polarization", NOT_SUPPORTED},
     {"water_polarization", NOT_SUPPORTED},
     {"thole_polarization", NOT_SUPPORTED},
-    {"position_restraints", NOT_SUPPORTED},
     {"distance_restraints", NOT_SUPPORTED},
     {"angle_restraints", NOT_SUPPORTED},
     {"angle_restraints_z", NOT_SUPPORTED},
@@ -130,10 +130,6 @@ static sundog_status begin_directive(top_parser *parser, char *line, const direc
     for (int k = 0; k < N_DIRECTIVES; k++) {
         const directive *d = &directives[k];
         if (!md_text_same_name(d->name, name)) continue;
-        if (strcmp(d->name, "position_restraints") == 0)
-            return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
-                            "[ %s ]: position restraints are not supported yet; leave out what "
-                            "turns them on, most often -DPOSRES in define of the .mdp", d->name);
         if (!d->parse)
             return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
                             "[ %s ] is not supported; supported: %s", d->name, supported);

@@ -23,6 +23,7 @@ static const top_form forms[] = {
     {"dihedrals",   9, MD_DIH_PROPER,       TOP_DIH_PROPER,       3,  true,  false},
     {"pairs",       1, MD_PAIR14,           TOP_PAIR14,           2,  false, false},
     {"settles",     1, MD_SETTLE,           TOP_NO_TABLE,         2,  false, true},
+    {"position_restraints", 1, MD_POSRES,   TOP_NO_TABLE,         3,  false, false},
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
@@ -53,6 +54,13 @@ sundog_status top_find_form(top_parser *parser, const char *word, const top_form
     return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
                     "[ %s ]: function type %d is not supported; supported: %s", parser->directive,
                     func, supported);
+}
+
+int top_n_atoms(const top_parser *parser)
+{
+    int k = 0;
+    while (!form_is_of(&forms[k], parser->directive)) k++;
+    return md_kind_n_atoms(forms[k].kind);
 }
 
 sundog_status top_read_numbers(top_parser *parser, char *const *word, int n, double *out)

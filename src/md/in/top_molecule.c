@@ -244,13 +244,13 @@ static sundog_status add_from_types(top_parser *parser, const top_form *form, co
     return SUNDOG_OK;
 }
 
-/* bonds, constraints, pairs, angles, dihedrals: atoms [function type [parameters]] */
+/* bonds, constraints, pairs, angles, dihedrals, position_restraints:
+ * atoms [function type [parameters]] */
 sundog_status top_parse_interaction(top_parser *parser, char *line)
 {
     char *word[TOP_MAX_WORDS];
     int n = md_text_split(line, word, TOP_MAX_WORDS), atoms[MD_MAX_KIND_ATOMS];
-    char kind = parser->directive[0];
-    int n_atoms = kind == 'd' ? 4 : kind == 'a' ? 3 : 2;
+    int n_atoms = top_n_atoms(parser);
     if (n < n_atoms || n > TOP_MAX_WORDS)
         return top_fail(parser, SUNDOG_ERR_INPUT,
                         "[ %s ]: expected %d atoms, a function type and parameters, found %d words",
@@ -259,7 +259,7 @@ sundog_status top_parse_interaction(top_parser *parser, char *line)
     const top_form *form;
     BASE_TRY(top_find_form(parser, n > n_atoms ? word[n_atoms] : "1", &form));
     int n_given = n > n_atoms ? n - n_atoms - 1 : 0;
-    if (n_given == 0) return add_from_types(parser, form, atoms);
+    if (n_given == 0 && form->table != TOP_NO_TABLE) return add_from_types(parser, form, atoms);
     double in[MD_MAX_PARAM], p[MD_MAX_PARAM];
     BASE_TRY(top_read_params(parser, form, word + n_atoms + 1, n_given, in));
     BASE_TRY(top_convert(parser, form, in, p));

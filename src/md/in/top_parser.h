@@ -106,6 +106,8 @@ top_parse top_parse_defaults, top_parse_atomtypes, top_parse_nonbond_params, top
 /* The form of the directive in hand ("bonds" or "bondtypes") with function type `word`; refuses
  * others, naming those supported. */
 sundog_status top_find_form(top_parser *parser, const char *word, const top_form **out);
+/* Atoms in an interaction, or types in a line, of the directive in hand. */
+int top_n_atoms(const top_parser *parser);
 /* True when the types directive in hand may have function type `word` in GROMACS, though not here:
  * only an interaction of that type could use the line, and that is refused itself. */
 bool top_type_is_unused(const top_parser *parser, const char *word);

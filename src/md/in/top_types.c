@@ -291,7 +291,7 @@ sundog_status top_parse_types(top_parser *parser, char *line)
     int n = md_text_split(line, word, TOP_MAX_WORDS);
     const char *directive = parser->directive;
     bool dihedral = directive[0] == 'd';
-    int n_named = dihedral ? (has_two_atoms(word, n) ? 2 : 4) : directive[0] == 'a' ? 3 : 2;
+    int n_named = dihedral && has_two_atoms(word, n) ? 2 : top_n_atoms(parser);
     if (n <= n_named || n > TOP_MAX_WORDS)
         return top_fail(parser, SUNDOG_ERR_INPUT,
                         "[ %s ]: expected %d types, a function type and parameters, found %d words",

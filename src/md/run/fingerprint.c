@@ -46,8 +46,13 @@ uint64_t md_topology_hash(const md_topology *topology)
     hash = mix(hash, topology->param, (size_t)topology->n_params * sizeof(md_param));
     for (int b = 0; b < topology->n_molblocks; b++) {
         hash = MIX(hash, topology->molblock[b].count);
-        hash = mix_moltype(hash, &topology->moltype[topology->molblock[b].moltype]);
+        const md_moltype *moltype = &topology->moltype[topology->molblock[b].moltype];
+        hash = mix_moltype(hash, moltype);
+        size_t n = (size_t)topology->molblock[b].count * (size_t)moltype->n_atoms;
+        const void *reference = topology->molblock[b].posres_x;
+        if (reference) hash = mix(hash, reference, n * sizeof *topology->molblock[b].posres_x);
     }
+    if (md_topology_count(topology, MD_POSRES) > 0) hash = MIX(hash, topology->posres_box);
     return hash;
 }
 

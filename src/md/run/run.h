@@ -7,6 +7,7 @@
  *      forces.c   one force evaluation of one domain
  *      outputs.c  files, written by rank 0
  *      dispersion.c  long-range correction of energy and pressure
+ *      restraints.c  reference positions of position restraints
  *      report.c   md.log and the progress line
  *      timing.c   where the time went
  */
@@ -40,6 +41,7 @@ typedef struct md_observation {
 
 typedef struct md_run_options {
     const char *mdp, *conf, *top;   /* input files */
+    const char *reference;          /* positions of position restraints, or NULL */
     const char *out_dir;            /* NULL: write no files at all */
     const char *cpi;                /* checkpoint to go on from, or NULL */
     const char *command_line;       /* for the log, or NULL */

@@ -9,6 +9,7 @@
 #include "md/in/mdp.h"
 #include "md/in/top.h"
 #include "md/pairs/buffer.h"
+#include "md/run/restraints.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -73,7 +74,10 @@ static sundog_status read_inputs(const md_run_options *options, md_system *syste
         note(system, "Note: %s has no velocities; the run starts from rest.\n", options->conf);
     state->step = system->params.init_step;
     state->time = system->params.tinit + (double)state->step * system->params.dt;
-    return SUNDOG_OK;
+    if (options->reference && md_topology_count(system->topology, MD_POSRES) == 0)
+        note(system, "Note: %s has no position restraints; %s (-r) is not read.\n", options->top,
+             options->reference);
+    return md_restraints_read(options, &state->box, system->topology);
 }
 
 static sundog_status replicate(const md_run_options *options, md_system *system)
@@ -88,7 +92,7 @@ static sundog_status replicate(const md_run_options *options, md_system *system)
     }
     if (n == 1) return SUNDOG_OK;
     BASE_TRY(md_state_replicate(&system->state, system->topology, copies));
-    return md_topology_replicate(system->topology, n);
+    return md_topology_replicate(system->topology, copies);
 }
 
 static void choose_seed(const md_run_options *options, md_system *system)

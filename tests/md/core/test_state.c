@@ -5,6 +5,8 @@
 #include "md/core/state.h"
 #include "md/core/topology.h"
 
+#include <string.h>
+
 /* Two blocks: 2 molecules of 2 atoms, 3 of 1; a triclinic box. */
 static md_topology *topology_create(void)
 {
@@ -31,14 +33,23 @@ int main(void)
     md_topology *before = topology_create(), *after = topology_create();
     md_state state;
     md_state_create(7, &state);
+    after->moltype[1].list[MD_POSRES].n = 1;    /* its reference positions are copied alike */
     state.box = (md_box){{{2.0, 0.0, 0.0}, {0.5, 3.0, 0.0}, {-0.25, 0.75, 4.0}}};
     for (int i = 0; i < 7; i++) {
         state.x[i][0] = i;
         state.v[i][1] = 10.0 + i;
     }
-    const int copies[3] = {3, 2, 2}, n_copies = 12;
+    const int copies[3] = {3, 2, 2};
+    md_topology_set_posres(after, (const double (*)[3])state.x, &state.box);
+    after->moltype[1].list[MD_POSRES].n = 0;    /* it has no atoms or parameters */
+    CHECK(!after->molblock[0].posres_x && after->molblock[1].posres_x);
     CHECK_OK(md_state_replicate(&state, before, copies));
-    CHECK_OK(md_topology_replicate(after, n_copies));
+    CHECK_OK(md_topology_replicate(after, copies));
+    const md_molblock *restrained = &after->molblock[1];
+    CHECK(restrained->count == 36 && !after->molblock[0].posres_x);
+    CHECK(memcmp(restrained->posres_x, state.x + restrained->first_atom,
+                 (size_t)(after->n_atoms - restrained->first_atom) * sizeof *state.x) == 0);
+    CHECK(memcmp(&after->posres_box, &state.box, sizeof state.box) == 0);
     CHECK(state.n_atoms == 84 && after->n_atoms == 84);
     CHECK_NEAR(state.box.m[0][0], 6.0, 0);
     CHECK_NEAR(state.box.m[1][0], 1.0, 0);

@@ -99,10 +99,13 @@ static void test_numbering(void)
     md_topology_find(t, 40, &place);
     CHECK(md_topology_residue_number(t, &place) == 11);
 
-    CHECK_OK(md_topology_replicate(t, 3));
+    const int thrice[3] = {1, 3, 1}, none[3] = {1, 0, 1}, many[3] = {1 << 15, 1 << 15, 1};
+    const int too_many[3] = {1 << 15, 1 << 15, 1 << 15};
+    CHECK_OK(md_topology_replicate(t, thrice));
     CHECK(t->n_atoms == 3 * 41 && t->molblock[2].count == 6 && t->molblock[3].first_atom == 87);
-    CHECK(md_topology_replicate(t, 1 << 30) == SUNDOG_ERR_ARGUMENT);
-    CHECK(md_topology_replicate(t, 0) == SUNDOG_ERR_ARGUMENT);
+    CHECK(md_topology_replicate(t, many) == SUNDOG_ERR_ARGUMENT);
+    CHECK(md_topology_replicate(t, too_many) == SUNDOG_ERR_ARGUMENT);
+    CHECK(md_topology_replicate(t, none) == SUNDOG_ERR_ARGUMENT);
     CHECK(t->n_atoms == 3 * 41);
     md_topology_destroy(&t);
     CHECK(t == NULL);

@@ -250,27 +250,34 @@ static void check_mdp(void)
     CHECK(strstr(sundog_last_error(), "pme.mdp:20: coulombtype = PME is not supported"));
 }
 
-/* The peptides have restraints behind #ifdef POSRES; with it they are refused where they stand. */
-static void check_restraints_are_refused(void)
+/* The peptides have restraints of all heavy atoms behind #ifdef POSRES. */
+static void check_restraints(void)
 {
     static const struct {
-        const char *path, *where;
-    } cases[] = {{"peptide/ala_dipeptide", "topol.top:186: [ position_restraints ]"},
-                 {"peptide/wkdpys_amber", "topol.top:1121: [ position_restraints ]"},
-                 {"peptide/fre_opls", "topol.top:576: [ position_restraints ]"}};
+        const char *path;
+        int n;
+    } cases[] = {{"peptide/ala_dipeptide", 10}, {"peptide/wkdpys_amber", 61},
+                 {"peptide/fre_opls", 32}};
     const md_top_options options = {.define = "-DPOSRES"};
     for (int k = 0; k < 3; k++) {
         md_topology *t = NULL;
-        CHECK(md_top_read(reference_path("%s/topol.top", cases[k].path), &options, &t) ==
-              SUNDOG_ERR_UNSUPPORTED);
-        CHECK(!t && strstr(sundog_last_error(), cases[k].where));
+        CHECK_OK(md_top_read(reference_path("%s/topol.top", cases[k].path), &options, &t));
+        const md_interactions *list = &t->moltype[0].list[MD_POSRES];
+        CHECK(list->n == cases[k].n && md_topology_count(t, MD_POSRES) == cases[k].n);
+        for (int n = 0; n < list->n; n++) {
+            const double *p = t->param[list->param[n]].p;
+            CHECK(t->moltype[0].atom[list->atoms[n]].name[0] != 'H');
+            CHECK(p[0] == 1000.0 && p[1] == 1000.0 && p[2] == 1000.0);
+        }
+        CHECK(!t->molblock[0].posres_x);
+        md_topology_destroy(&t);
     }
 }
 
 int main(void)
 {
     for (size_t k = 0; k < sizeof systems / sizeof systems[0]; k++) check_system(&systems[k]);
-    check_restraints_are_refused();
+    check_restraints();
     check_mdp();
     return 0;
 }

@@ -58,6 +58,7 @@ static const char everything[] =
     "[ moleculetype ]\nbar 1\n"
     "[ atoms ]\n1 BB 1 BAR B 1 0 3\n2 DD 1 BAR D 1 0 3\n"
     "#ifdef POSRES\n[ position_restraints ]\n1 1 100 200 300\n#endif\n"
+    "#ifndef POSRES\n[ position_restraints ]\n2 1 10 20 30\n1 1 5 0 0 5 0 0\n#endif\n"
     "[ moleculetype ]\nwater 2\n"
     "[ atoms ]\n1 C*1 1 W O 1 -0.8 16\n2 DD 1 W H 1 0.4 1\n3 DD 1 W H 1 0.4 1\n"
     "[ settles ]\n1 1 0.1 0.16\n"
@@ -125,6 +126,8 @@ static void check_parameters(const md_topology *t)
     EXPECT(param_of(t, 0, MD_PAIR14, ATOMS(3, 4), 0), 2, c[0], c[1]);
     lj(0.3, 0.25, c);       /* given, not scaled */
     EXPECT(param_of(t, 0, MD_PAIR14, ATOMS(4, 1), 0), 2, c[0], c[1]);
+    EXPECT(param_of(t, 1, MD_POSRES, ATOMS(2), 0), 3, 10, 20, 30);
+    EXPECT(param_of(t, 1, MD_POSRES, ATOMS(1), 0), 3, 5, 0, 0);
     EXPECT(param_of(t, 2, MD_SETTLE, ATOMS(1, 2, 3), 0), 2, 0.1, 0.16);
 }
 
@@ -480,8 +483,16 @@ static const char *const refusals[][2] = {
      "[ constraints ]\n1 2 1 0.1\n1 2 1 0.1\n[ system ]\nx\n[ molecules ]\nN 1\n",
      "a.top:14: molecule N: atoms 1 and 2 are constrained twice"},
     {ATOM4 "[ exclusions ]\n1 9\n", "a.top:14: [ exclusions ]: atom 9; molecule M has 4 atoms"},
-    {ATOM4 "[ position_restraints ]\n1 1 1 1 1\n",
-     "a.top:13: [ position_restraints ]: position restraints are not supported yet; leave out"},
+    {ATOM4 "[ position_restraints ]\n5 1 1 1 1\n",
+     "a.top:14: [ position_restraints ]: atom 5; molecule M has 4 atoms"},
+    {ATOM4 "[ position_restraints ]\n1 1 1 1\n",
+     "a.top:14: [ position_restraints ]: parameters of function type 1: 3 expected, 2 found"},
+    {ATOM4 "[ position_restraints ]\n1 1\n",
+     "a.top:14: [ position_restraints ]: parameters of function type 1: 3 expected, 0 found"},
+    {ATOM4 "[ position_restraints ]\n1 2 1 0.5 1000\n",
+     "a.top:14: [ position_restraints ]: function type 2 is not supported; supported: 1"},
+    {ATOM4 "[ position_restraints ]\n1 1 1 1 1 2 2 2\n",
+     "a.top:14: [ position_restraints ]: 6 parameters with a free-energy B state that differs"},
     {ATOM4 "[ settles ]\n1\n", "a.top:14: [ settles ]: expected an atom, a function type"},
     {ATOM4 "[ cmap ]\n", "a.top:13: [ cmap ] is not supported; supported: defaults, atomtypes,"},
     {ATOM4 "[ virtual_sites3 ]\n", "a.top:13: [ virtual_sites3 ] is not supported"},
@@ -507,8 +518,8 @@ static void test_refused_directives_are_not_offered(void)
     md_topology *t;
     const char *text = ATOM4 "[ bnods ]\n";
     scratch_expect(read_top(scratch_write("a.top", text), NULL, MD_CONSTRAINTS_NONE, &t),
-                   "exclusions, system, molecules", text);
-    CHECK(!strstr(sundog_last_error(), "restraints"));
+                   "exclusions, position_restraints, system, molecules", text);
+    CHECK(!strstr(sundog_last_error(), "distance_restraints"));
 }
 
 static void test_refusals(void)

@@ -198,6 +198,10 @@ case_restart() {
     same whole_nve parts_nve
     # no checkpoint yet: starts, and says so
     expect 0 'no checkpoint' $run -o fresh -nsteps 5 -cpi fresh/state.cpt
+    # what the first part measured is still in the log, and the energies of the second follow
+    [ "$(grep -c 'Where the time went' parts/md.log)" -eq 2 ] || fail 'md.log lost a table'
+    [ "$(grep -A1 '  Step  ' parts/md.log | awk '$1 ~ /^[0-9]+$/ { printf "%s ", $1 }')" = \
+        '0 20 20 40 60 ' ] || fail 'energies in md.log after a restart'
     # another grid goes on from the same checkpoint
     expect 0 'ns/day' $run -dd 2 2 2 -o other -nsteps 20
     expect 0 'ns/day' $run -dd 3 1 1 -o other -nsteps 60 -cpi other/state.cpt
@@ -216,11 +220,24 @@ case_restart_refused() {
     expect 1 'md.mdp' $run -o refused -cpi md.mdp
     for file in energy.csv ener.edr md.log; do cp "refused/$file" .; done
     LC_ALL=C tr k K <ener.edr >refused/ener.edr
-    expect 1 'ener.edr.*other terms' $run -o refused -cpi refused/state.cpt -nsteps 60
+    expect 1 'ener.edr is not the file' $run -o refused -cpi refused/state.cpt -nsteps 60
     for file in energy.csv md.log; do
         cmp "$file" "refused/$file" >&2 || fail "a foreign ener.edr changed $file"
     done
     mv ener.edr refused/ener.edr
+    # files of another run that are long enough
+    sed 's/dt = .*/dt = 0.001/' md.mdp >slow.mdp
+    expect 0 'ns/day' "$sundog" run -f slow.mdp $water -o foreign -nsteps 60
+    mkdir own
+    for file in $files; do cp "refused/$file" own; done
+    for file in energy.csv traj_comp.xtc traj.trr ener.edr; do
+        cp "foreign/$file" refused
+        expect 1 "$file is not the file that the checkpoint belongs to" $run -o refused \
+            -cpi refused/state.cpt -nsteps 60
+        cmp "foreign/$file" "refused/$file" >&2 || fail "a foreign $file was changed"
+        cp "own/$file" refused
+    done
+    same own refused
     rm refused/traj.trr
     expect 1 'traj.trr' $run -o refused -cpi refused/state.cpt -nsteps 60
     cmp -s before.csv refused/energy.csv || fail 'a refused restart changed energy.csv'

@@ -8,7 +8,7 @@
  *          u64     0
  *          u64     CRC-64 of the 32 bytes before
  *      sections, each
- *          char[8] name            HEAD, INPUTS, OUTPUTS, GRID, X, V; blanks behind
+ *          char[8] name            HEAD, INPUTS, OUTPUTS, TAILS, X, V; blanks behind
  *          u64     bytes of the contents
  *          contents
  *      u64     CRC-64 of all that comes before
@@ -18,7 +18,8 @@
  * apart. Readers skip sections that they do not know.
  *
  * Versions: 1 had no offset of ener.edr, the last of OUTPUTS. It is read as "not open": the restart
- * begins that file.
+ * begins that file. 1 and 2 had the grid of the writer in place of TAILS: their outputs are
+ * trusted.
  *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
  * that lies within 64 bits, which is how disks and cables fail; and its value is defined by a
@@ -36,7 +37,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 2, NAME_BYTES = 8, SECTION_BYTES = 16, SUM_BYTES = 8, N_OUTPUTS_1 = 4 };
+enum { VERSION = 3, NAME_BYTES = 8, SECTION_BYTES = 16, SUM_BYTES = 8, N_OUTPUTS_1 = 4 };
 static const char magic[NAME_BYTES + 1] = "SUNDOGCP";
 static const uint32_t ORDER_MARK = 0x01020304, ORDER_SWAPPED = 0x04030201;
 
@@ -124,7 +125,7 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
         {"HEAD", &head, sizeof head},
         {"INPUTS", &inputs, sizeof inputs},
         {"OUTPUTS", checkpoint->output_offset, sizeof checkpoint->output_offset},
-        {"GRID", checkpoint->grid, sizeof checkpoint->grid},
+        {"TAILS", checkpoint->output_tail, sizeof checkpoint->output_tail},
         {"X", state->x, row_bytes},
         {"V", state->v, row_bytes}, /* last: left out when there are none */
     };
@@ -226,7 +227,7 @@ static sundog_status get_prefix(reader *in)
     return SUNDOG_OK;
 }
 
-enum { HAS_HEAD = 1, HAS_INPUTS = 2, HAS_OUTPUTS = 4, HAS_GRID = 8, HAS_X = 16, HAS_V = 32 };
+enum { HAS_HEAD = 1, HAS_INPUTS = 2, HAS_OUTPUTS = 4, HAS_TAILS = 8, HAS_X = 16, HAS_V = 32 };
 
 static sundog_status get_head(reader *in, uint64_t n_bytes, md_checkpoint *to)
 {
@@ -280,8 +281,8 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
         const char *name;
         unsigned bit;
     } known[] = {
-        {"HEAD    ", HAS_HEAD}, {"INPUTS  ", HAS_INPUTS}, {"OUTPUTS ", HAS_OUTPUTS},
-        {"GRID    ", HAS_GRID}, {"X       ", HAS_X},      {"V       ", HAS_V},
+        {"HEAD    ", HAS_HEAD},  {"INPUTS  ", HAS_INPUTS}, {"OUTPUTS ", HAS_OUTPUTS},
+        {"TAILS   ", HAS_TAILS}, {"X       ", HAS_X},      {"V       ", HAS_V},
     };
     unsigned bit = 0;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -296,7 +297,9 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     switch (bit) {
     case HAS_HEAD: return get_head(in, n_bytes, to);
     case HAS_OUTPUTS: return get_outputs(in, n_bytes, to);
-    case HAS_GRID: return get_sized(in, n_bytes, to->grid, sizeof to->grid);
+    case HAS_TAILS:
+        to->has_tails = true;
+        return get_sized(in, n_bytes, to->output_tail, sizeof to->output_tail);
     case HAS_X: return get_sized(in, n_bytes, to->state.x, row_bytes);
     case HAS_V: return get_sized(in, n_bytes, to->state.v, row_bytes);
     case HAS_INPUTS:
@@ -318,8 +321,8 @@ static sundog_status get_all(reader *in, md_checkpoint *to)
     uint64_t sum = in->sum;
     if (fread(&stated, 1, SUM_BYTES, in->file) != SUM_BYTES) return fail_short(in);
     if (stated != sum) return fail_damaged(in, "its checksum is wrong");
-    unsigned needed = HAS_HEAD | HAS_INPUTS | HAS_OUTPUTS | HAS_GRID | HAS_X |
-                      (to->state.has_velocities ? HAS_V : 0);
+    unsigned needed = HAS_HEAD | HAS_INPUTS | HAS_OUTPUTS | HAS_X |
+                      (in->version >= 3 ? HAS_TAILS : 0) | (to->state.has_velocities ? HAS_V : 0);
     if ((seen & needed) != needed) return fail_damaged(in, "a section is missing");
     return SUNDOG_OK;
 }

@@ -10,7 +10,9 @@ typedef struct md_checkpoint {
     uint64_t topology_hash, params_hash; /* of the inputs, to refuse a foreign restart */
     int64_t seed;                        /* thermostat */
     int64_t output_offset[MD_N_OUTPUTS]; /* bytes of each output at this step; -1: not open */
-    int grid[3];                         /* domains of the writer; any grid may restart */
+    /* md_tail_sum of each output at its offset; has_tails false: not known (versions 1, 2) */
+    uint64_t output_tail[MD_N_OUTPUTS];
+    bool has_tails;
 } md_checkpoint;
 
 sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpoint);

@@ -4,6 +4,7 @@
 #include "md/out/conf.h"
 #include "md/out/edr.h"
 #include "md/out/energy_csv.h"
+#include "md/out/tail.h"
 #include "md/out/traj.h"
 #include "md/run/report.h"
 
@@ -89,9 +90,23 @@ static sundog_status keep_old(const md_outputs *outputs, const char *name)
     return base_fail(SUNDOG_ERR_IO, "too many old copies of %s; clean up the folder", path);
 }
 
-/* Before anything is cut: are all files there that the checkpoint speaks of? */
-static sundog_status check_old(const md_outputs *outputs, const int64_t *offset)
+static sundog_status check_tail(const md_system *system, int i, const char *path)
 {
+    uint64_t sum;
+    if (!system->has_tails || i == FILE_LOG) return SUNDOG_OK;
+    BASE_TRY(md_tail_sum(path, system->output_offset[i], &sum));
+    if (sum == system->output_tail[i]) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_INPUT,
+                     "%s is not the file that the checkpoint belongs to: the bytes before %lld, "
+                     "where the restart would go on, are others than when the checkpoint was "
+                     "written. Give the folder of that run with -o, or start anew without -cpi",
+                     path, (long long)system->output_offset[i]);
+}
+
+/* Before anything is cut: are all files there that the checkpoint speaks of, and the same? */
+static sundog_status check_old(const md_outputs *outputs, const md_system *system)
+{
+    const int64_t *offset = system->output_offset;
     for (int i = 0; i < MD_N_OUTPUTS; i++) {
         char path[4096];
         struct stat info;
@@ -105,18 +120,19 @@ static sundog_status check_old(const md_outputs *outputs, const int64_t *offset)
                              path);
         if (access(path, W_OK) != 0)
             return base_fail(SUNDOG_ERR_IO, "cannot write to %s: %s", path, strerror(errno));
+        BASE_TRY(check_tail(system, i, path));
     }
     return SUNDOG_OK;
 }
 
-static sundog_status open_log(md_outputs *outputs, int64_t append_at)
+/* A restart cuts nothing from md.log: what an earlier part measured stays to be read. */
+static sundog_status open_log(md_outputs *outputs, bool append)
 {
     char path[4096];
     BASE_TRY(path_of(outputs, file_name[FILE_LOG], path));
-    if (append_at >= 0 && truncate(path, append_at) != 0)
-        return base_fail(SUNDOG_ERR_IO, "cannot shorten %s: %s", path, strerror(errno));
-    outputs->log = fopen(path, append_at >= 0 ? "a" : "w");
-    if (!outputs->log) return base_fail(SUNDOG_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    outputs->log = fopen(path, append ? "a" : "w");
+    if (!outputs->log || fseeko(outputs->log, 0, SEEK_END) != 0)
+        return base_fail(SUNDOG_ERR_IO, "cannot open %s: %s", path, strerror(errno));
     return SUNDOG_OK;
 }
 
@@ -151,7 +167,7 @@ static sundog_status open_all(const md_system *system, md_outputs *outputs)
     const int64_t *offset = system->output_offset;
     char path[4096];
     BASE_TRY(open_energies(outputs, system)); /* first: refuses foreign files before it cuts */
-    BASE_TRY(open_log(outputs, offset[FILE_LOG]));
+    BASE_TRY(open_log(outputs, offset[FILE_LOG] >= 0));
     if (params->nstxout_compressed > 0) {
         BASE_TRY(path_of(outputs, file_name[FILE_XTC], path));
         BASE_TRY(
@@ -179,7 +195,7 @@ sundog_status md_outputs_open(const md_run_options *options, const md_system *sy
     snprintf(outputs->dir, sizeof outputs->dir, "%s", options->out_dir);
     BASE_TRY(make_dir(outputs->dir));
     BASE_TRY(lock_dir(outputs));
-    BASE_TRY(check_old(outputs, system->output_offset));
+    BASE_TRY(check_old(outputs, system));
     for (int i = 0; i < MD_N_OUTPUTS; i++)
         if (system->output_offset[i] < 0) BASE_TRY(keep_old(outputs, file_name[i]));
     if (!system->continued) {
@@ -259,6 +275,19 @@ static sundog_status sync_files(const md_outputs *outputs)
     return SUNDOG_OK;
 }
 
+/* md.log is left out: people may write into it, and nothing is cut from it. */
+static sundog_status sum_tails(const md_outputs *outputs, uint64_t tail[MD_N_OUTPUTS])
+{
+    for (int i = 0; i < MD_N_OUTPUTS; i++) {
+        char path[4096];
+        tail[i] = 0;
+        if (outputs->mark[i] < 0 || i == FILE_LOG) continue;
+        BASE_TRY(path_of(outputs, file_name[i], path));
+        BASE_TRY(md_tail_sum(path, outputs->mark[i], &tail[i]));
+    }
+    return SUNDOG_OK;
+}
+
 sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system,
                                     const md_state *state)
 {
@@ -269,7 +298,7 @@ sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system
                                 .params_hash = system->params_hash,
                                 .seed = system->params.ld_seed};
     for (int i = 0; i < MD_N_OUTPUTS; i++) checkpoint.output_offset[i] = outputs->mark[i];
-    for (int k = 0; k < 3; k++) checkpoint.grid[k] = system->grid.n[k];
+    BASE_TRY(sum_tails(outputs, checkpoint.output_tail));
     char path[4096];
     BASE_TRY(path_of(outputs, "state.cpt", path));
     return md_checkpoint_write(path, &checkpoint);

@@ -146,7 +146,9 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
     md_state_destroy(&system->state);
     system->state = checkpoint.state;
     memset(&checkpoint.state, 0, sizeof checkpoint.state);
-    for (int i = 0; i < MD_N_OUTPUTS; i++) system->output_offset[i] = checkpoint.output_offset[i];
+    memcpy(system->output_offset, checkpoint.output_offset, sizeof system->output_offset);
+    memcpy(system->output_tail, checkpoint.output_tail, sizeof system->output_tail);
+    system->has_tails = checkpoint.has_tails;
     if (system->params.ld_seed == -1) system->params.ld_seed = checkpoint.seed;
     system->continued = true;
     note(system, "Going on from %s, step %" PRId64 ".\n", options->cpi, system->state.step);

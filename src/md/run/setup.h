@@ -15,6 +15,8 @@ typedef struct md_system {
     md_state state; /* at the start of this run */
     bool continued; /* from a checkpoint: nothing is constrained at the start */
     int64_t output_offset[MD_N_OUTPUTS]; /* of the checkpoint; -1: create */
+    uint64_t output_tail[MD_N_OUTPUTS];  /* checkpoint.h */
+    bool has_tails;
     int64_t last_step;                   /* INT64_MAX: no end */
     double n_dof;
     double temperature;    /* that the Verlet buffer was made for, K */

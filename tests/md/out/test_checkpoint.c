@@ -15,7 +15,8 @@ static md_checkpoint make_checkpoint(int64_t n_atoms, int64_t step)
                        .params_hash = ~UINT64_C(5),
                        .seed = -77,
                        .output_offset = {1, INT64_C(1) << 40, -1, 0, 5},
-                       .grid = {2, 3, 4}};
+                       .output_tail = {7, ~UINT64_C(0), 0, 9, 11},
+                       .has_tails = true};
     md_state_create(n_atoms, &c.state);
     c.state.step = step;
     c.state.time = 0.1 * (double)step;
@@ -43,7 +44,8 @@ static void check_same(const md_checkpoint *a, const md_checkpoint *b)
     CHECK(a->topology_hash == b->topology_hash && a->params_hash == b->params_hash);
     CHECK(a->seed == b->seed);
     CHECK(memcmp(a->output_offset, b->output_offset, sizeof a->output_offset) == 0);
-    CHECK(memcmp(a->grid, b->grid, sizeof a->grid) == 0);
+    CHECK(memcmp(a->output_tail, b->output_tail, sizeof a->output_tail) == 0);
+    CHECK(a->has_tails == b->has_tails);
 }
 
 static void check_file(const char *path, const md_checkpoint *wanted)
@@ -155,11 +157,11 @@ static void test_foreign(void)
     CHECK_OK(md_checkpoint_write(path, &c));
     size_t n;
     unsigned char *bytes = file_read(path, &n);
-    bytes[12] = 3;
+    bytes[12] = 4;
     sign(bytes, n);
     file_write(bad, bytes, n);
-    refuse(bad, SUNDOG_ERR_UNSUPPORTED, "version 3");
-    bytes[12] = 2;
+    refuse(bad, SUNDOG_ERR_UNSUPPORTED, "version 4");
+    bytes[12] = 3;
     for (int k = 0; k < 2; k++) { /* the byte-order mark as the other side writes it */
         unsigned char swap = bytes[8 + k];
         bytes[8 + k] = bytes[11 - k];
@@ -200,6 +202,29 @@ static void test_version_1(void)
     sign(bytes, n);
     file_write(old, bytes, n);
     refuse(old, SUNDOG_ERR_INPUT, "wrong size");
+    free(bytes);
+    md_checkpoint_destroy(&c);
+}
+
+/* Version 2 had the grid of domains where sums of the outputs are now. */
+static void test_version_2(void)
+{
+    const char *path = in_folder("state.cpt"), *old = in_folder("old.cpt");
+    md_checkpoint c = make_checkpoint(5, 1);
+    CHECK_OK(md_checkpoint_write(path, &c));
+    size_t n, at = 40;
+    unsigned char *bytes = file_read(path, &n);
+    while (memcmp(bytes + at, "TAILS   ", 8) != 0) at++;
+    memcpy(bytes + at, "GRID    ", 8);
+    sign(bytes, n);
+    file_write(old, bytes, n);
+    refuse(old, SUNDOG_ERR_INPUT, "a section is missing");
+    bytes[12] = 2;
+    sign(bytes, n);
+    file_write(old, bytes, n);
+    memset(c.output_tail, 0, sizeof c.output_tail);
+    c.has_tails = false;
+    check_file(old, &c);
     free(bytes);
     md_checkpoint_destroy(&c);
 }
@@ -297,6 +322,7 @@ int main(void)
     test_damaged();
     test_foreign();
     test_version_1();
+    test_version_2();
     test_senseless();
     test_disk_full();
     test_killed();

@@ -22,7 +22,8 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-r", ARG_STRING, &o->reference, NULL, "FILE.gro",
          "reference positions of position restraints (may be the file of -c)"},
         {"-I", ARG_LIST, args->include_dir, NULL, "DIR",
-         "also look here for included topology files (may be repeated)"},
+         "also look here for included topology files, before GMXLIB and the data folder\n"
+         "of GROMACS (may be repeated)"},
         {"-nsteps", ARG_INT64, &o->nsteps, &args->nsteps_given, "N",
          "number of steps, instead of the mdp's; -1: no end"},
         {"-nstlist", ARG_INT, &o->nstlist, &args->nstlist_given, "N",

@@ -19,7 +19,7 @@ typedef enum md_comm_mode { MD_COMM_NONE, MD_COMM_LINEAR } md_comm_mode;
 
 typedef struct md_params {
     char title[256];
-    char define[1024];              /* as given: "-DFLEXIBLE -DPOSRES" */
+    char define[1024], include[1024];   /* as given: "-DFLEXIBLE -DPOSRES", "-Ifolder" */
     double dt;                      /* ps */
     int64_t nsteps;                 /* -1: no end */
     int64_t init_step;

@@ -50,7 +50,7 @@ WORDS(ensemble, {"auto", 0}, {"not-available", 0});
 static const md_mdp_key keys[] = {
     /* What md_params holds. */
     {"title", MDP_TEXT, AT(title), 0, 0, NULL, NULL},
-    {"include", MDP_FIXED, NOWHERE, 0, 0, only_empty, "#include looks beside the including file"},
+    {"include", MDP_TEXT, AT(include), 0, 0, NULL, NULL},
     {"define", MDP_TEXT, AT(define), 0, 0, NULL, NULL},
     {"integrator", MDP_FIXED, NOWHERE, 0, 0, only_md, NULL},
     {"tinit", MDP_REAL, AT(tinit), -LARGE, LARGE, NULL, NULL},

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "md/in/map.h"
+#include "md/in/search.h"
 #include "md/in/text.h"
 
 #include <ctype.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 
 enum { MAX_DEPTH = 64, MAX_EXPANDED = 1 << 20 };
+#define BLANKS " \t\r\n\v\f"
 
 /* Every file that was opened, kept for messages. */
 typedef struct source {
@@ -37,8 +39,8 @@ typedef struct macro {
 } macro;
 
 struct md_preprocessor {
-    char **include_dir;
-    int n_include_dirs;
+    md_search search;
+    const char *library;            /* the last of its folders that a file came from */
     source *source;
     int n_sources;
     size_t capacity_source;
@@ -123,25 +125,32 @@ static bool ask_defined(md_preprocessor *p, const char *name)
     return true;
 }
 
-/* The `define` of the .mdp. */
-static sundog_status define_options(md_preprocessor *p, const char *define)
+/* The value of `define` or `include` in the .mdp: -D and -I, perhaps with a blank behind. */
+static sundog_status obey_options(md_preprocessor *p, const char *key, const char *value)
 {
-    const char *s = define ? define : "";
+    const char *s = value ? value : "";
     for (;;) {
-        while (isspace((unsigned char)*s)) s++;
+        s += strspn(s, BLANKS);
         if (!*s) return SUNDOG_OK;
-        size_t n = 0;
-        while (s[n] && !isspace((unsigned char)s[n])) n++;
-        const char *equals = memchr(s, '=', n);
-        size_t n_name = equals ? (size_t)(equals - s) : n;
-        if (strncmp(s, "-D", 2) != 0 || n_name < 2 || !is_identifier(s + 2, n_name - 2))
+        const char *word = s;
+        bool is_option = s[0] == '-' && (s[1] == 'D' || s[1] == 'I');
+        char letter = is_option ? s[1] : '\0';
+        if (is_option) s += 2;
+        s += strspn(s, BLANKS);
+        size_t n = strcspn(s, BLANKS), n_name = 0;
+        while (n_name < n && s[n_name] != '=') n_name++;
+        if (letter == 'I' && n > 0) {
+            md_search_add(&p->search, s, n, "-I");
+        } else if (letter == 'D' && is_identifier(s, n_name)) {
+            char *text = base_strdup(n_name < n ? s + n_name + 1 : "");
+            if (n_name < n) text[n - n_name - 1] = '\0';
+            set_macro(p, s, n_name, text)->unasked = true;
+            base_free(text);
+        } else {
             return base_fail(SUNDOG_ERR_INPUT,
-                             "define = %s: \"%.*s\" is neither -DNAME nor -DNAME=VALUE", define,
-                             (int)n, s);
-        char *value = base_strdup(equals ? equals + 1 : "");
-        if (equals) value[n - n_name - 1] = '\0';
-        set_macro(p, s + 2, n_name - 2, value)->unasked = true;
-        base_free(value);
+                             "%s = %s: \"%.*s\" is neither -DNAME nor -DNAME=VALUE nor -IFOLDER",
+                             key, value, (int)(s + n - word), word);
+        }
         s += n;
     }
 }
@@ -216,18 +225,20 @@ static sundog_status open_source(md_preprocessor *p, const char *path, md_place 
     return SUNDOG_OK;
 }
 
-static bool is_readable_file(const char *path, struct stat *info)
+static sundog_status fail_missing(md_preprocessor *p, const char *name, const char *including,
+                                  md_place place)
 {
-    return stat(path, info) == 0 && !S_ISDIR(info->st_mode);
-}
-
-static char *join_path(const char *folder, size_t n_folder, const char *name)
-{
-    char *path = base_alloc(n_folder + strlen(name) + 2);
-    memcpy(path, folder, n_folder);
-    if (n_folder > 0 && folder[n_folder - 1] != '/') path[n_folder++] = '/';
-    strcpy(path + n_folder, name);
-    return path;
+    char folders[1024];
+    md_search_describe(&p->search, folders, sizeof folders);
+    bool of_gromacs = strstr(name, ".ff/") != NULL, installed = false;
+    for (int i = 0; i < p->search.n; i++)
+        installed = installed || strcmp(p->search.folder[i].from, "GROMACS") == 0;
+    return md_preprocessor_fail(
+        p, place, SUNDOG_ERR_IO, "no file \"%s\" beside %s%s; %s", name, including, folders,
+        of_gromacs && !installed ? "GROMACS's force fields come with its data files (Debian: "
+                                   "gromacs-data), or name the folder that holds them with -I or "
+                                   "in GMXLIB"
+                                 : "further folders to look in can be given with -I or in GMXLIB");
 }
 
 /* Text behind #include: the name between quotes or angle brackets. */
@@ -240,27 +251,21 @@ static sundog_status include_file(md_preprocessor *p, char *text, md_place place
                                     "expected #include \"file\" or #include <file>");
     *end = '\0';
     const char *name = text + 1, *including = p->source[place.file].path;
-    const char *slash = strrchr(including, '/');
+    const md_search_folder *at;
+    char *path = md_search_find(&p->search, including, name, &at);
+    if (!path) return fail_missing(p, name, including, place);
+    if (at) p->library = at->path;
     struct stat info;
-    char *path = name[0] == '/' ? base_strdup(name)
-                                : join_path(including, slash ? (size_t)(slash - including) + 1 : 0,
-                                            name);
-    for (int i = 0; i < p->n_include_dirs && !is_readable_file(path, &info); i++) {
-        if (name[0] == '/') break;
-        base_free(path);
-        path = join_path(p->include_dir[i], strlen(p->include_dir[i]), name);
-    }
-    sundog_status status;
-    if (!is_readable_file(path, &info))
-        status = md_preprocessor_fail(p, place, SUNDOG_ERR_IO,
-                                      p->n_include_dirs
-                                          ? "no file \"%s\" beside %s or in a folder given with -I"
-                                          : "no file \"%s\" beside %s; further folders to look in "
-                                            "can be given with -I", name, including);
-    else if ((status = check_cycle(p, &info, place)) == SUNDOG_OK)
-        status = open_source(p, path, place);
+    sundog_status status = SUNDOG_OK;
+    if (stat(path, &info) == 0) status = check_cycle(p, &info, place);
+    if (status == SUNDOG_OK) status = open_source(p, path, place);
     base_free(path);
     return status;
+}
+
+const char *md_preprocessor_library(const md_preprocessor *p)
+{
+    return p->library;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -443,16 +448,16 @@ sundog_status md_preprocessor_check_asked(const md_preprocessor *p, const char *
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-sundog_status md_preprocessor_create(const char *path, const char *define,
-                                     const char *const *include_dir, int n_include_dirs,
+sundog_status md_preprocessor_create(const char *path, const md_preprocess_options *options,
                                      md_preprocessor **out)
 {
     md_preprocessor *p = base_alloc_zero(sizeof *p);
     p->open = base_alloc_zero(MAX_DEPTH * sizeof *p->open);
-    p->include_dir = base_alloc((size_t)n_include_dirs * sizeof *p->include_dir);
-    p->n_include_dirs = n_include_dirs;
-    for (int i = 0; i < n_include_dirs; i++) p->include_dir[i] = base_strdup(include_dir[i]);
-    sundog_status status = define_options(p, define);
+    for (int i = 0; i < options->n_include_dirs; i++)
+        md_search_add(&p->search, options->include_dir[i], strlen(options->include_dir[i]), "-I");
+    sundog_status status = obey_options(p, "define", options->define);
+    if (status == SUNDOG_OK) status = obey_options(p, "include", options->include);
+    md_search_add_environment(&p->search);
     if (status == SUNDOG_OK) status = open_source(p, path, (md_place){-1, 0});
     if (status == SUNDOG_OK)
         *out = p;
@@ -468,8 +473,7 @@ void md_preprocessor_destroy(md_preprocessor **preprocessor)
     for (int i = 0; i < p->n_open; i++) md_lines_close(&p->open[i].lines);
     for (int i = 0; i < p->n_sources; i++) base_free(p->source[i].path);
     for (int i = 0; i < p->n_macros; i++) base_free(p->macro[i].value);
-    for (int i = 0; i < p->n_include_dirs; i++) base_free(p->include_dir[i]);
-    base_free(p->include_dir);
+    md_search_destroy(&p->search);
     base_free(p->source);
     base_free(p->open);
     base_free(p->condition);

@@ -355,8 +355,9 @@ sundog_status md_top_read(const char *path, const md_top_options *options, md_to
 {
     top_parser parser;
     memset(&parser, 0, sizeof parser);
-    BASE_TRY(md_preprocessor_create(path, options->define, options->include_dir,
-                                    options->n_include_dirs, &parser.preprocessor));
+    const md_preprocess_options preprocess = {options->define, options->include,
+                                              options->include_dir, options->n_include_dirs};
+    BASE_TRY(md_preprocessor_create(path, &preprocess, &parser.preprocessor));
     parser.constraints = options->constraints;
     parser.topology = base_alloc_zero(sizeof *parser.topology);
     parser.topology->fudge_lj = parser.topology->fudge_qq = 1.0;
@@ -364,6 +365,10 @@ sundog_status md_top_read(const char *path, const md_top_options *options, md_to
     if (status == SUNDOG_OK) status = md_preprocessor_check_asked(parser.preprocessor, path);
     if (status == SUNDOG_OK) status = finish(&parser, path);
     if (status == SUNDOG_OK) {
+        const char *library = md_preprocessor_library(parser.preprocessor);
+        if (options->n_notes > 0) options->notes[0] = '\0';
+        if (options->n_notes > 0 && library)
+            snprintf(options->notes, options->n_notes, "included files come from %s\n", library);
         *out = parser.topology;
         parser.topology = NULL;
     }

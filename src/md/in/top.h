@@ -5,11 +5,14 @@
 #include "md/core/topology.h"
 
 typedef struct md_top_options {
-    const char *define;             /* mdp `define`: "-DFLEXIBLE -DK=1000"; may be NULL.
+    const char *define, *include;   /* of the mdp: "-DFLEXIBLE -DK=1000", "-Ifolder"; may be NULL.
                                        Every macro must be asked for by the topology */
-    const char *const *include_dir; /* [n_include_dirs]; searched after the folder of the
-                                       including file */
+    const char *const *include_dir; /* [n_include_dirs] of the command line; where else included
+                                       files are looked for: search.c */
     int n_include_dirs;
+    char *notes;                    /* [n_notes] for what the user should know, a line each, or
+                                       NULL */
+    size_t n_notes;
     md_constraints constraints;     /* h-bonds, all-bonds: bonds become constraints, as with
                                        grompp */
 } md_top_options;

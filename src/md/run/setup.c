@@ -36,19 +36,30 @@ __attribute__((format(printf, 2, 3))) static void note(md_system *system, const 
     va_end(args);
 }
 
+/* Each line of a reader's notes. */
+static void note_lines(md_system *system, const char *path, const char *line)
+{
+    while (*line) {
+        size_t n = strcspn(line, "\n");
+        note(system, "Note: %s: %.*s\n", path, (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
 static sundog_status read_inputs(const md_run_options *options, md_system *system)
 {
     BASE_TRY(md_mdp_read(options->mdp, &system->params));
-    for (const char *line = system->params.notes; *line;) {
-        size_t n = strcspn(line, "\n");
-        note(system, "Note: %s: %.*s\n", options->mdp, (int)n, line);
-        line += n + (line[n] == '\n');
-    }
+    note_lines(system, options->mdp, system->params.notes);
+    char notes[1024] = "";
     md_top_options top_options = {.define = system->params.define,
+                                  .include = system->params.include,
                                   .include_dir = options->include_dir,
                                   .n_include_dirs = options->n_include_dirs,
+                                  .notes = notes,
+                                  .n_notes = sizeof notes,
                                   .constraints = system->params.constraints};
     BASE_TRY(md_top_read(options->top, &top_options, &system->topology));
+    note_lines(system, options->top, notes);
 
     md_gro gro;
     BASE_TRY(md_gro_read(options->conf, &gro));

@@ -2,7 +2,6 @@
  * against gmx grompp and dump), the preprocessor, and a table of refusals. */
 #include "base/alloc.h"
 #include "md/core/units.h"
-#include "md/in/preprocess.h"
 #include "md/in/top.h"
 #include "scratch.h"
 
@@ -210,118 +209,6 @@ static void test_combination_rules(void)
     CHECK_NEAR(t->c12[2], c[1], 1e-20);
     EXPECT(param_of(t, 0, MD_PAIR14, ATOMS(1, 2), 0), 2, 0.25 * c[0], 0.25 * c[1]);
     md_topology_destroy(&t);
-}
-
-/* ---- preprocessor --------------------------------------------------------------------------- */
-
-/* All lines of a file, joined by '|', with their line numbers. */
-static sundog_status preprocess_with(const char *path, const char *define, int n_folders, char *out,
-                                     size_t size)
-{
-    const char *const folders[] = {scratch_folder};
-    md_preprocessor *p;
-    char *line;
-    md_place place;
-    out[0] = '\0';
-    BASE_TRY(md_preprocessor_create(path, define, folders, n_folders, &p));
-    for (;;) {
-        sundog_status status = md_preprocessor_next(p, &line, &place);
-        if (status != SUNDOG_OK || !line) {
-            md_preprocessor_destroy(&p);
-            return status;
-        }
-        size_t n = strlen(out);
-        snprintf(out + n, size - n, "%d:%s|", place.line, line);
-    }
-}
-
-static sundog_status preprocess(const char *path, const char *define, char *out, size_t size)
-{
-    return preprocess_with(path, define, 1, out, size);
-}
-
-static void expect_lines(const char *text, const char *define, const char *wanted)
-{
-    char seen[1024];
-    CHECK_OK(preprocess(scratch_write("p.top", text), define, seen, sizeof seen));
-    if (strcmp(seen, wanted) == 0) return;
-    fprintf(stderr, "input:\n%s\nexpected %s\ngot      %s\n", text, wanted, seen);
-    exit(1);
-}
-
-static void test_preprocessor(void)
-{
-    expect_lines("a ; comment\n\n  b\t c  \n;d\n", NULL, "1:a|3:b\t c|");
-    expect_lines("a \\\n b\\\nc ; x\nd", NULL, "1:a   b c|4:d|");
-    expect_lines("; hidden \\\nhidden too\nc\n", NULL, "3:c|");
-    expect_lines("a\r\nb \\\r\nc\r\n", NULL, "1:a|2:b  c|");
-    expect_lines("#define A 1 2 ; no\n#define B\nA AA A_ (A) A-B B\n", NULL,
-                 "3:1 2 AA A_ (1 2) 1 2-B B|");
-    expect_lines("#define A B x\n#define B A y\nA\n", NULL, "3:A y x|");
-    expect_lines("#define A 1\n#define A 2\nA\n#undef A\nA\n#undef A\n", NULL, "3:2|5:A|");
-    expect_lines("X Y Z\n", "-DX=4.5 -DY  -DZ=a=b", "1:4.5 Y a=b|");
-    expect_lines("#ifdef A\n1\n#else\n2\n#endif\n#ifndef A\n3\n#else\n4\n#endif\n", "-DA",
-                 "2:1|9:4|");
-    expect_lines("#ifdef A\n#ifdef B\n1\n#else\n2\n#endif\n#if 0\n#else\n#endif\n#include \"no\"\n"
-                 "#else off\n # ifndef B\n3\n#  endif B\n#endif A\n", NULL, "13:3|");
-    expect_lines("#ifdef A\n#error whatever\n\\\n#endif\n", NULL, "");
-    scratch_write("one.itp", "1\n#include \"two.itp\"\n3\n");
-    scratch_write("two.itp", "#define TWO 2\nTWO\n");
-    expect_lines("#include \"one.itp\"\n#include <two.itp>\nTWO TWO\n", NULL,
-                 "1:1|2:2|3:3|2:2|3:2 2|");
-}
-
-static void test_preprocessor_refusals(void)
-{
-    static const char *const table[][2] = {
-        {"#ifdef A\n", "p.top:1: no #endif for this condition"},
-        {"#ifdef A\n#else\n", "p.top:1: no #endif for this condition"},
-        {"a\n#else\n", "p.top:2: #else without #ifdef"},
-        {"#endif\n", "p.top:1: #endif without #ifdef"},
-        {"#ifdef A\n#else\n#else\n#endif\n", "p.top:3: a second #else for line 1"},
-        {"#ifdef\n#endif\n", "p.top:1: expected #ifdef and one name"},
-        {"#ifdef A B\n#endif\n", "p.top:1: expected #ifdef and one name, found \"A B\""},
-        {"#define\n", "p.top:1: expected #define and a name"},
-        {"#define 1A 2\n", "p.top:1: expected #define and a name, found \"1A 2\""},
-        {"#define F(x) x\n", "p.top:1: macros with arguments are not supported"},
-        {"#undef A B\n", "p.top:1: expected #undef and one name"},
-        {"#if 1\n#endif\n", "p.top:1: #if 1 is not supported; supported are #include"},
-        {"#pragma once\n", "p.top:1: #pragma once is not supported"},
-        {"#\n", "p.top:1: # is not supported"},
-        {"#include one.itp\n", "p.top:1: expected #include \"file\" or #include <file>"},
-        {"#include \"one.itp\n", "p.top:1: expected #include"},
-        {"#include \"\"\n", "p.top:1: expected #include"},
-        {"\n#include \"none.itp\"\n", "p.top:2: no file \"none.itp\" beside"},
-        {"#include \"out.itp\"\n", "out.itp:2: no file \"none.itp\" beside"},
-        {"#include \"out.itp\"\n", "p.top:1)"},
-        {"#include \"p.top\"\n", "p.top:1: #include of"},
-        {"#include \"loop.itp\"\n", "loop.itp:1: #include of"},
-        {"#include \"open.itp\"\n#endif\n", "open.itp:1: no #endif for this condition"},
-        {"a \\", "p.top:1: the file ends behind a backslash"},
-        {"#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n"
-         "#define D E E E E E E E E\n#define E F F F F F F F F\n#define F G G G G G G G G\n"
-         "#define G H H H H H H H H\n#define H I I I I I I I I\nA\n",
-             "p.top:9: with #define values put in, the line has more than"},
-    };
-    char seen[1024];
-    scratch_write("out.itp", "\n#include \"none.itp\"\n");
-    scratch_write("loop.itp", "#include \"p.top\"\n");
-    scratch_write("open.itp", "#ifdef A\n");
-    for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)
-        scratch_expect(preprocess(scratch_write("p.top", table[k][0]), NULL, seen, sizeof seen),
-                       table[k][1], table[k][0]);
-    static const char *const defines[] = {"-Ifolder", "POSRES", "-D", "-D1=2", "-DA -D=2"};
-    for (size_t k = 0; k < sizeof defines / sizeof defines[0]; k++)
-        scratch_expect(preprocess(scratch_write("p.top", "a\n"), defines[k], seen, sizeof seen),
-                       "is neither -DNAME nor -DNAME=VALUE", defines[k]);
-    CHECK(preprocess("no such.top", NULL, seen, sizeof seen) == SUNDOG_ERR_IO);
-    static const char *const folders[] = {"p.top; further folders to look in can be given with -I",
-                                          "p.top or in a folder given with -I"};
-    for (int n = 0; n < 2; n++) {
-        const char *text = "#include \"none.itp\"\n";
-        scratch_expect(preprocess_with(scratch_write("p.top", text), NULL, n, seen, sizeof seen),
-                       folders[n], text);
-    }
 }
 
 /* ---- refusals of the parser ----------------------------------------------------------------- */
@@ -564,8 +451,6 @@ int main(void)
     scratch_write("a.top", "");
     test_everything();
     test_combination_rules();
-    test_preprocessor();
-    test_preprocessor_refusals();
     test_macros_nobody_asks_for();
     test_refusals();
     test_refused_directives_are_not_offered();

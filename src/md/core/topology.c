@@ -13,6 +13,7 @@ static const struct {
     [MD_BOND] = {2, "Bond"},
     [MD_BOND_G96] = {2, "G96Bond"},
     [MD_ANGLE] = {3, "Angle"},
+    [MD_ANGLE_G96] = {3, "G96Angle"},
     [MD_UREY_BRADLEY] = {3, "U-B"},
     [MD_DIH_PROPER] = {4, "Proper Dih."},
     [MD_DIH_RB] = {4, "Ryckaert-Bell."},

@@ -16,6 +16,7 @@ typedef enum md_kind {
     MD_BOND,            /* bonds 1:     1/2 k (r - b0)^2                        b0, k             */
     MD_BOND_G96,        /* bonds 2:     1/4 k (r^2 - b0^2)^2                    b0, k             */
     MD_ANGLE,           /* angles 1:    1/2 k (t - t0)^2                        t0, k             */
+    MD_ANGLE_G96,       /* angles 2:    1/2 k (cos t - cos t0)^2                t0, k             */
     MD_UREY_BRADLEY,    /* angles 5:    angle + 1/2 kUB (r13 - rUB)^2           t0, k, rUB, kUB   */
     MD_DIH_PROPER,      /* dihedrals 1, 9: k (1 + cos(n phi - phi0))            phi0, k, n        */
     MD_DIH_RB,          /* dihedrals 3: sum C_n cos^n(phi - 180 deg)            C0 .. C5          */

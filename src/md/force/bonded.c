@@ -54,6 +54,10 @@ static void fill_row(md_kind kind, const double *p, float *row)
         row[0] = (float)p[0];
         row[1] = (float)p[1];
         break;
+    case MD_ANGLE_G96:
+        row[0] = (float)cos(p[0]);
+        row[1] = (float)p[1];
+        break;
     case MD_UREY_BRADLEY:
         fill_stretch(p[2], p[3], row);
         row[4] = (float)p[0];

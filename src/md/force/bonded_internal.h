@@ -10,6 +10,7 @@ enum { BONDED_TABLE_WIDTH = 8 };
  *
  *   bond, G96        b0, k, b0^2 (high part), b0^2 (low part)
  *   angle            theta0, k
+ *   G96 angle        cos theta0, k
  *   Urey-Bradley     r0, kUB, r0^2 (high), r0^2 (low), theta0, k
  *   (per.) improper, proper   |n|, k, k n, cos phi0', sin phi0'   (phi0' = phi0 with the sign of n)
  *   harmonic improper xi0 in (-pi, pi], k

@@ -298,6 +298,28 @@ static inline void bend(const lanes3 *a, const lanes3 *b, const float theta0[LAN
     lanes_scale(fk, sk, fk);
 }
 
+/* 1/2 k (cos theta - cos theta0)^2; nothing is singular in it. */
+static inline void bend_g96(const lanes3 *a, const lanes3 *b, const float cos0[LANES],
+                            const float k[LANES], lanes3 *fi, lanes3 *fk, float e[LANES])
+{
+    FOR_LANES {
+        const float a2 = lane_dot(a, a, l), b2 = lane_dot(b, b, l);
+        const float inv_a2 = 1.0f / (a2 > FLT_MIN ? a2 : FLT_MIN);
+        const float inv_b2 = 1.0f / (b2 > FLT_MIN ? b2 : FLT_MIN);
+        const float inv_ab = sqrtf(inv_a2) * sqrtf(inv_b2);
+        const float c = lane_dot(a, b, l) * inv_ab, dc = c - cos0[l];
+        const float s = -k[l] * dc * inv_ab;
+        const float sa = -k[l] * dc * c * inv_a2, sb = -k[l] * dc * c * inv_b2;
+        e[l] = 0.5f * k[l] * dc * dc;
+        fi->x[l] = s * b->x[l] - sa * a->x[l];
+        fi->y[l] = s * b->y[l] - sa * a->y[l];
+        fi->z[l] = s * b->z[l] - sa * a->z[l];
+        fk->x[l] = s * a->x[l] - sb * b->x[l];
+        fk->y[l] = s * a->y[l] - sb * b->y[l];
+        fk->z[l] = s * a->z[l] - sb * b->z[l];
+    }
+}
+
 static inline void bend_finish(const bonded_job *job, const batch *b, const lanes3 *a,
                                const lanes3 *c, const lanes3 *fi, const lanes3 *fk,
                                const float e[LANES], totals *t)
@@ -328,6 +350,22 @@ static void kernel_angle(bonded_job *job)
         gather(job, &b, 0, 1, &a);
         gather(job, &b, 2, 1, &c);
         bend(&a, &c, b.p[0], b.p[1], &fi, &fk, e);
+        bend_finish(job, &b, &a, &c, &fi, &fk, e, &t);
+    }
+    totals_finish(&t, job);
+}
+
+static void kernel_angle_g96(bonded_job *job)
+{
+    totals t = {0};
+    for (int first = 0; first < job->list->n; first += LANES) {
+        batch b;
+        lanes3 a, c, fi, fk;
+        float e[LANES];
+        batch_load(job, first, 3, 2, &b);
+        gather(job, &b, 0, 1, &a);
+        gather(job, &b, 2, 1, &c);
+        bend_g96(&a, &c, b.p[0], b.p[1], &fi, &fk, e);
         bend_finish(job, &b, &a, &c, &fi, &fk, e, &t);
     }
     totals_finish(&t, job);
@@ -506,9 +544,9 @@ static void kernel_improper(bonded_job *job)
 #define BONDED_KERNEL_LIST                                                                     \
     {                                                                                          \
         [MD_BOND] = kernel_bond, [MD_BOND_G96] = kernel_g96, [MD_ANGLE] = kernel_angle,        \
-        [MD_UREY_BRADLEY] = kernel_urey_bradley, [MD_DIH_PROPER] = kernel_proper,              \
-        [MD_DIH_RB] = kernel_rb, [MD_DIH_FOURIER] = kernel_rb,                                 \
-        [MD_DIH_IMPROPER] = kernel_improper, [MD_DIH_PER_IMPROPER] = kernel_proper,            \
-        [MD_PAIR14] = kernel_pair14                                                            \
+        [MD_ANGLE_G96] = kernel_angle_g96, [MD_UREY_BRADLEY] = kernel_urey_bradley,            \
+        [MD_DIH_PROPER] = kernel_proper, [MD_DIH_RB] = kernel_rb,                              \
+        [MD_DIH_FOURIER] = kernel_rb, [MD_DIH_IMPROPER] = kernel_improper,                     \
+        [MD_DIH_PER_IMPROPER] = kernel_proper, [MD_PAIR14] = kernel_pair14                     \
     }
 #endif

@@ -14,6 +14,7 @@ static const top_form forms[] = {
     {"constraints", 1, MD_CONSTRAINT,       TOP_CONSTRAINT,       1,  false, true},
     {"constraints", 2, MD_CONSTRAINT,       TOP_CONSTRAINT_NC,    1,  false, false},
     {"angles",      1, MD_ANGLE,            TOP_ANGLE,            2,  true,  false},
+    {"angles",      2, MD_ANGLE_G96,        TOP_ANGLE_G96,        2,  true,  false},
     {"angles",      5, MD_UREY_BRADLEY,     TOP_UREY_BRADLEY,     4,  true,  false},
     {"dihedrals",   1, MD_DIH_PROPER,       TOP_DIH_PROPER,       3,  true,  false},
     {"dihedrals",   2, MD_DIH_IMPROPER,     TOP_DIH_IMPROPER,     2,  true,  false},
@@ -27,12 +28,48 @@ static const top_form forms[] = {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
+/* Function types of GROMACS that are not here. */
+static const struct {
+    const char *directive;
+    int func;
+    const char *name;
+} others[] = {
+    {"bonds", 3, "Morse"},
+    {"bonds", 4, "cubic"},
+    {"bonds", 5, "connection"},
+    {"bonds", 6, "harmonic without exclusions"},
+    {"bonds", 7, "FENE"},
+    {"bonds", 8, "tabulated"},
+    {"bonds", 9, "tabulated without exclusions"},
+    {"bonds", 10, "restraint potential"},
+    {"angles", 3, "cross bond-bond"},
+    {"angles", 4, "cross bond-angle"},
+    {"angles", 6, "quartic"},
+    {"angles", 8, "tabulated"},
+    {"angles", 9, "linear"},
+    {"angles", 10, "restricted bending"},
+    {"dihedrals", 8, "tabulated"},
+    {"dihedrals", 10, "restricted"},
+    {"dihedrals", 11, "combined bending-torsion"},
+    {"pairs", 2, "with charges of its own"},
+    {"position_restraints", 2, "flat-bottomed"},
+};
+enum { N_OTHERS = sizeof others / sizeof others[0] };
+
 /* "bonds" is the directive of "bondtypes". */
-static bool form_is_of(const top_form *form, const char *directive)
+static bool is_of(const char *of, const char *directive)
 {
-    if (strcmp(form->directive, directive) == 0) return true;
-    size_t n = strlen(form->directive) - 1;         /* without the plural s */
-    return strncmp(form->directive, directive, n) == 0 && strcmp(directive + n, "types") == 0;
+    if (strcmp(of, directive) == 0) return true;
+    size_t n = strlen(of) - 1;      /* without the plural s */
+    return strncmp(of, directive, n) == 0 && strcmp(directive + n, "types") == 0;
+}
+
+static const char *name_of_other(const char *directive, int func)
+{
+    for (int k = 0; k < N_OTHERS; k++) {
+        if (others[k].func == func && is_of(others[k].directive, directive)) return others[k].name;
+    }
+    return NULL;
 }
 
 sundog_status top_find_form(top_parser *parser, const char *word, const top_form **out)
@@ -43,7 +80,7 @@ sundog_status top_find_form(top_parser *parser, const char *word, const top_form
                         parser->directive, word);
     char supported[64] = "";
     for (int k = 0; k < N_FORMS; k++) {
-        if (!form_is_of(&forms[k], parser->directive)) continue;
+        if (!is_of(forms[k].directive, parser->directive)) continue;
         if (forms[k].func == func) {
             *out = &forms[k];
             return SUNDOG_OK;
@@ -51,15 +88,17 @@ sundog_status top_find_form(top_parser *parser, const char *word, const top_form
         size_t n = strlen(supported);
         snprintf(supported + n, sizeof supported - n, "%s%d", n ? ", " : "", forms[k].func);
     }
+    const char *name = name_of_other(parser->directive, func);
     return top_fail(parser, SUNDOG_ERR_UNSUPPORTED,
-                    "[ %s ]: function type %d is not supported; supported: %s", parser->directive,
-                    func, supported);
+                    "[ %s ]: function type %d%s%s%s is not supported; supported: %s",
+                    parser->directive, func, name ? " (" : "", name ? name : "", name ? ")" : "",
+                    supported);
 }
 
 int top_n_atoms(const top_parser *parser)
 {
     int k = 0;
-    while (!form_is_of(&forms[k], parser->directive)) k++;
+    while (!is_of(forms[k].directive, parser->directive)) k++;
     return md_kind_n_atoms(forms[k].kind);
 }
 
@@ -75,20 +114,8 @@ sundog_status top_read_numbers(top_parser *parser, char *const *word, int n, dou
 
 bool top_type_is_unused(const top_parser *parser, const char *word)
 {
-    static const struct {
-        const char *directive;
-        int last;                   /* function types of GROMACS go from 1 to this */
-    } known[] = {{"bondtypes", 10}, {"angletypes", 10}, {"dihedraltypes", 11}, {"pairtypes", 2}};
     int func;
-    if (!md_text_int(word, strlen(word), &func)) return false;
-    for (int k = 0; k < N_FORMS; k++) {
-        if (form_is_of(&forms[k], parser->directive) && forms[k].func == func) return false;
-    }
-    for (int k = 0; k < 4; k++) {
-        if (strcmp(known[k].directive, parser->directive) == 0)
-            return func >= 1 && func <= known[k].last;
-    }
-    return false;
+    return md_text_int(word, strlen(word), &func) && name_of_other(parser->directive, func);
 }
 
 sundog_status top_read_params(top_parser *parser, const top_form *form, char *const *word, int n,

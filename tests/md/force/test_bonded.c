@@ -79,6 +79,7 @@ static double slow_energy(const setting *s, const double (*x)[3], double *coulom
     case MD_BOND: return 0.5 * p[1] * pow(distance(x[0], x[1]) - p[0], 2);
     case MD_BOND_G96: return 0.25 * p[1] * pow(pow(distance(x[0], x[1]), 2) - p[0] * p[0], 2);
     case MD_ANGLE: return 0.5 * p[1] * pow(bend_angle(x) - p[0], 2);
+    case MD_ANGLE_G96: return 0.5 * p[1] * pow(cos(bend_angle(x)) - cos(p[0]), 2);
     case MD_UREY_BRADLEY:
         return 0.5 * p[1] * pow(bend_angle(x) - p[0], 2) +
                0.5 * p[3] * pow(distance(x[0], x[2]) - p[2], 2);
@@ -155,6 +156,7 @@ static void random_parameters(md_kind kind, int term, double *p)
     case MD_BOND: p[0] = uniform(0.1, 0.16), p[1] = uniform(1e5, 5e5); break;
     case MD_BOND_G96: p[0] = uniform(0.1, 0.16), p[1] = uniform(5e6, 2e7); break;
     case MD_ANGLE: p[0] = uniform(1.7, 2.2), p[1] = uniform(200, 600); break;
+    case MD_ANGLE_G96: p[0] = uniform(1.7, 2.2), p[1] = uniform(400, 800); break;
     case MD_UREY_BRADLEY:
         p[0] = uniform(1.7, 2.2), p[1] = uniform(200, 600);
         p[2] = uniform(0.2, 0.26), p[3] = uniform(2e3, 2e4);
@@ -241,9 +243,9 @@ static void term_positions(const system_t *s, int t, double (*x)[3])
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-static const md_kind kinds[] = {
-    MD_BOND,   MD_BOND_G96,    MD_ANGLE,        MD_UREY_BRADLEY,     MD_DIH_PROPER,
-    MD_DIH_RB, MD_DIH_FOURIER, MD_DIH_IMPROPER, MD_DIH_PER_IMPROPER, MD_PAIR14};
+static const md_kind kinds[] = {MD_BOND,         MD_BOND_G96,         MD_ANGLE,  MD_ANGLE_G96,
+                                MD_UREY_BRADLEY, MD_DIH_PROPER,       MD_DIH_RB, MD_DIH_FOURIER,
+                                MD_DIH_IMPROPER, MD_DIH_PER_IMPROPER, MD_PAIR14};
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 static void test_against_reference(md_kind kind, int n_terms)

@@ -34,6 +34,7 @@ static const char everything[] =
     "CB DD 3 0.1 100 1 ; Morse: only a bond could use it\n"
     "[ constrainttypes ]\nCB DD 1 0.21\nCB DD 2 0.24\n"
     "[ angletypes ]\nC*1 CB CB 1 110 500\nDD C*1 CB 1 100 400\nE1 DD C*1 5 101 401 0.2 3\n"
+    "CB CB C*1 2 60 650\n"
     "[ dihedraltypes ]\n"
     "X CB C*1 X 9 30 1.5 2\nX CB C*1 X 9 60 2.5 3\n"
     "CB CB C*1 DD 9 10 0.5 1\nCB CB C*1 DD 9 20 0.6 1\n"
@@ -50,7 +51,7 @@ static const char everything[] =
     "[ bonds ]\n1 2\n2 3 \\\n 2\n3 4 1 0.13 3000 0.13 3000\n5 4 1 NM\n"
     "[ pairs ]\n1 2\n1 3 1\n3 4 1\n5 1\n6 1 1\n4 1 1 0.3 0.25\n"
     "[ constraints ]\n6 4 1\n1 4 2\n"
-    "[ angles ]\n3 2 1 1\n2 3 4\n5 4 3 5\n"
+    "[ angles ]\n3 2 1 1\n2 3 4\n5 4 3 5\n6 2 3 2\n"
     "[ dihedrals ]\n4 3 2 1 9\n1 2 3 5 9\n6 2 3 4 9\n1 2 3 5 4\n1 2 4 5 2\n4 3 5 1 2\n2 3 4 5 5\n"
     "2 3 4 5 1\n1 2 3 4 9 0 0 3\n"
     "[ exclusions ]\n1 4 5\n6 2\n"
@@ -103,6 +104,7 @@ static void check_parameters(const md_topology *t)
     EXPECT(param_of(t, 0, MD_CONSTRAINT, ATOMS(1, 4), 0), 1, 0.24);
     EXPECT(param_of(t, 0, MD_ANGLE, ATOMS(3, 2, 1), 0), 2, 110 * deg, 500);
     EXPECT(param_of(t, 0, MD_ANGLE, ATOMS(2, 3, 4), 0), 2, 100 * deg, 400);
+    EXPECT(param_of(t, 0, MD_ANGLE_G96, ATOMS(6, 2, 3), 0), 2, 60 * deg, 650);
     EXPECT(param_of(t, 0, MD_UREY_BRADLEY, ATOMS(5, 4, 3), 0), 4, 101 * deg, 401, 0.2, 3);
     /* four types named before two; two lines each; the reversed one */
     EXPECT(param_of(t, 0, MD_DIH_PROPER, ATOMS(4, 3, 2, 1), 0), 3, 10 * deg, 0.5, 1);
@@ -329,7 +331,7 @@ static const char *const refusals[][2] = {
     {ATOM4 "[ bonds ]\n1\n", "a.top:14: [ bonds ]: expected 2 atoms"},
     {ATOM4 "[ bonds ]\n1 x 1\n", "a.top:14: [ bonds ]: expected an atom number, found \"x\""},
     {ATOM4 "[ bonds ]\n1 2 7 1 1\n",
-     "a.top:14: [ bonds ]: function type 7 is not supported; supported: 1, 2"},
+     "a.top:14: [ bonds ]: function type 7 (FENE) is not supported; supported: 1, 2"},
     {ATOM4 "[ bonds ]\n1 2 1\n",
      "a.top:14: [ bonds ]: no parameters here and none of function type 1 for the types A B"},
     {ATOM4 "[ bonds ]\n1 2 1 0.1\n",
@@ -341,11 +343,14 @@ static const char *const refusals[][2] = {
      "a.top:14: [ pairs ]: no parameters here and none of function type 1 "
                                  "for the types A B (gen-pairs is no)"},
     {ATOM4 "[ pairs ]\n1 2 2\n",
-     "a.top:14: [ pairs ]: function type 2 is not supported; supported: 1"},
-    {ATOM4 "[ angles ]\n1 2 3 2\n",
-     "a.top:14: [ angles ]: function type 2 is not supported; supported: 1, 5"},
+     "a.top:14: [ pairs ]: function type 2 (with charges of its own) is not supported; supported: "
+     "1"},
+    {ATOM4 "[ angles ]\n1 2 3 3\n",
+     "a.top:14: [ angles ]: function type 3 (cross bond-bond) is not supported; supported: 1, 2, "
+     "5"},
     {ATOM4 "[ dihedrals ]\n1 2 3 4 8\n",
-     "a.top:14: [ dihedrals ]: function type 8 is not supported; supported: 1, 2, 3, 4, 5, 9"},
+     "a.top:14: [ dihedrals ]: function type 8 (tabulated) is not supported; supported: 1, 2, 3, "
+     "4, 5, 9"},
     {ATOM4 "[ dihedrals ]\n1 2 3 4 1 0 1 2.5\n", "a.top:14: [ dihedrals ]: the multiplicity 2.5"},
     {ATOM4 "[ dihedrals ]\n1 2 3 4 3 1 2 3\n",
      "a.top:14: [ dihedrals ]: parameters of function type 3: 6 expected, 3 found"},
@@ -377,7 +382,8 @@ static const char *const refusals[][2] = {
     {ATOM4 "[ position_restraints ]\n1 1\n",
      "a.top:14: [ position_restraints ]: parameters of function type 1: 3 expected, 0 found"},
     {ATOM4 "[ position_restraints ]\n1 2 1 0.5 1000\n",
-     "a.top:14: [ position_restraints ]: function type 2 is not supported; supported: 1"},
+     "a.top:14: [ position_restraints ]: function type 2 (flat-bottomed) is not "
+     "supported; supported: 1"},
     {ATOM4 "[ position_restraints ]\n1 1 1 1 1 2 2 2\n",
      "a.top:14: [ position_restraints ]: 6 parameters with a free-energy B state that differs"},
     {ATOM4 "[ settles ]\n1\n", "a.top:14: [ settles ]: expected an atom, a function type"},

@@ -21,6 +21,8 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-p", ARG_STRING, &o->top, NULL, "FILE.top", "topology"},
         {"-r", ARG_STRING, &o->reference, NULL, "FILE.gro",
          "reference positions of position restraints (may be the file of -c)"},
+        {"-n", ARG_STRING, &o->index, NULL, "FILE.ndx",
+         "index groups (default: those that gmx makes from the topology)"},
         {"-I", ARG_LIST, args->include_dir, NULL, "DIR",
          "also look here for included topology files, before GMXLIB and the data folder\n"
          "of GROMACS (may be repeated)"},

@@ -17,6 +17,14 @@ typedef enum md_constraints {
 typedef enum md_tcoupl { MD_TCOUPL_NO, MD_TCOUPL_V_RESCALE } md_tcoupl;
 typedef enum md_comm_mode { MD_COMM_NONE, MD_COMM_LINEAR } md_comm_mode;
 
+enum { MD_MAX_GROUPS = 32 };        /* of one use of groups, as temperature coupling */
+
+/* A key of several numbers, one a group. */
+typedef struct md_reals {
+    int n;
+    double value[MD_MAX_GROUPS];
+} md_reals;
+
 typedef struct md_params {
     char title[256];
     char define[1024], include[1024];   /* as given: "-DFLEXIBLE -DPOSRES", "-Ifolder" */
@@ -40,7 +48,8 @@ typedef struct md_params {
     md_disp_corr disp_corr;
     md_tcoupl tcoupl;
     int nsttcouple;                 /* md_mdp_read sets it when there is coupling; else -1 */
-    double tau_t, ref_t;            /* one group: System */
+    char tc_grps[2048];             /* names of groups, as given */
+    md_reals tau_t, ref_t;          /* ps, K; a value each with coupling. tau_t < 0: not coupled */
     md_constraints constraints;
     bool continuation;
     int lincs_order, lincs_iter;

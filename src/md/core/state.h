@@ -3,6 +3,7 @@
 #ifndef MD_STATE_H
 #define MD_STATE_H
 #include "md/core/box.h"
+#include "md/core/params.h"
 
 typedef struct md_state {
     int64_t n_atoms;
@@ -12,8 +13,8 @@ typedef struct md_state {
     bool has_velocities;
     int64_t step;
     double time;                    /* ps */
-    double thermostat_work;         /* kJ/mol put in by the thermostat so far;
-                                       conserved = total - this */
+    double thermostat_work[MD_MAX_GROUPS];  /* kJ/mol put into each temperature group by the
+                                               thermostat so far; conserved = total - their sum */
 } md_state;
 
 void md_state_create(int64_t n_atoms, md_state *state);

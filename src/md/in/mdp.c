@@ -85,7 +85,7 @@ static sundog_status set_integer(reader *r, const md_mdp_key *key, const char *v
     return SUNDOG_OK;
 }
 
-static sundog_status set_real(reader *r, const md_mdp_key *key, const char *value, void *at)
+static sundog_status read_real(reader *r, const md_mdp_key *key, const char *value, double *out)
 {
     double number;
     bool negative;
@@ -98,7 +98,29 @@ static sundog_status set_real(reader *r, const md_mdp_key *key, const char *valu
     }
     if (number < key->min || number > key->max)
         return out_of_range(r, key, value, number > key->max);
+    *out = number;
+    return SUNDOG_OK;
+}
+
+static sundog_status set_real(reader *r, const md_mdp_key *key, const char *value, void *at)
+{
+    double number = 0.0;
+    BASE_TRY(read_real(r, key, value, &number));
     memcpy(at, &number, sizeof number);
+    return SUNDOG_OK;
+}
+
+static sundog_status set_reals(reader *r, const md_mdp_key *key, char *value, void *at)
+{
+    md_reals reals = {.n = 0};
+    char *word[MD_MAX_GROUPS];
+    int n = md_text_split(value, word, MD_MAX_GROUPS);
+    if (n > MD_MAX_GROUPS)
+        return md_lines_fail(&r->lines, SUNDOG_ERR_UNSUPPORTED, "%s: %d values; at most %d groups "
+                             "are supported", key->name, n, MD_MAX_GROUPS);
+    for (int k = 0; k < n; k++) BASE_TRY(read_real(r, key, word[k], &reals.value[k]));
+    reals.n = n;
+    memcpy(at, &reals, sizeof reals);
     return SUNDOG_OK;
 }
 
@@ -138,6 +160,7 @@ static sundog_status set_value(reader *r, const md_mdp_key *key, char *value)
     case MDP_INT:
     case MDP_INT64: return set_integer(r, key, value, at);
     case MDP_REAL: return set_real(r, key, value, at);
+    case MDP_REALS: return set_reals(r, key, value, at);
     case MDP_CHOICE: return set_choice(r, key, value, at);
     case MDP_BOOL: return set_bool(r, key, value, at);
     case MDP_FIXED: return set_choice(r, key, value, NULL);
@@ -304,10 +327,22 @@ static sundog_status complete_thermostat(reader *r)
             return fail_at(r, "tcoupl", "tcoupl = v-rescale: needs tc-grps, tau-t and ref-t; %s is "
                            "missing", needed[k]);
     }
-    if (p->tau_t <= 0.0)
-        return fail_at(r, "tau-t", "tau-t = %g: must be positive", p->tau_t);
-    if (p->ref_t < 0.0)
-        return fail_at(r, "ref-t", "ref-t = %g: must not be negative", p->ref_t);
+    char names[sizeof p->tc_grps], *word[1];
+    snprintf(names, sizeof names, "%s", p->tc_grps);
+    int n = md_text_split(names, word, 1);
+    if (n == 0) return fail_at(r, "tc-grps", "tc-grps: no group is named");
+    if (n > MD_MAX_GROUPS)
+        return fail_at(r, "tc-grps", "tc-grps: %d groups; at most %d are supported", n,
+                       MD_MAX_GROUPS);
+    if (p->ref_t.n != n || p->tau_t.n != n)
+        return fail_at(r, "tc-grps", "tc-grps names %d group%s, but there are %d ref-t values and "
+                       "%d tau-t values: one of each a group is needed", n, n == 1 ? "" : "s",
+                       p->ref_t.n, p->tau_t.n);
+    for (int g = 0; g < n; g++) {
+        if (p->ref_t.value[g] < 0.0)
+            return fail_at(r, "ref-t", "ref-t = %g: must not be negative", p->ref_t.value[g]);
+        if (p->tau_t.value[g] < 0.0) p->tau_t.value[g] = -1.0;
+    }
     if (p->nsttcouple == 0)
         return fail_at(r, "nsttcouple", "nsttcouple = 0: must be positive, or -1 for the default");
     if (p->nsttcouple < 0) p->nsttcouple = DEFAULT_NSTTCOUPLE;
@@ -371,6 +406,7 @@ static void write_value(const md_params *params, const md_mdp_key *key, FILE *fi
     int integer;
     int64_t wide;
     double real;
+    md_reals reals;
     bool yes;
     switch (key->kind) {
     case MDP_INT:
@@ -384,6 +420,13 @@ static void write_value(const md_params *params, const md_mdp_key *key, FILE *fi
     case MDP_REAL:
         memcpy(&real, at, sizeof real);
         write_real(real, file);
+        break;
+    case MDP_REALS:
+        memcpy(&reals, at, sizeof reals);
+        for (int k = 0; k < reals.n; k++) {
+            if (k > 0) fputc(' ', file);
+            write_real(reals.value[k], file);
+        }
         break;
     case MDP_BOOL:
         memcpy(&yes, at, sizeof yes);

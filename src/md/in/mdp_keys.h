@@ -6,6 +6,7 @@
 
 typedef enum md_mdp_kind {
     MDP_INT, MDP_INT64, MDP_REAL,   /* a number in [min, max] */
+    MDP_REALS,                      /* numbers in [min, max], into md_reals */
     MDP_TEXT,                       /* the rest of the line; `size` bytes in md_params */
     MDP_CHOICE,                     /* one word of `choice`, its value into an int */
     MDP_BOOL,                       /* yes, no */

@@ -3,11 +3,17 @@
 #define MD_THERMOSTAT_H
 #include <stdint.h>
 
+/* Which random numbers are drawn: all three decide (counter based), so a restart and any grid draw
+ * the same. */
+typedef struct md_vrescale_draw {
+    int64_t seed, step;
+    int group;
+} md_vrescale_draw;
+
 /* New kinetic energy (kJ/mol) of n_dof degrees of freedom now at `ekin`, aimed at ekin_ref, after
- * dt ps with time constant tau. Random numbers depend on (seed, step) alone (counter based), so a
- * restart and any grid draw the same. tau 0 draws from the canonical distribution at once. Returned
+ * dt ps with time constant tau. tau 0 draws from the canonical distribution at once. Returned
  * as it is: an ekin that cannot be scaled (not above 0), n_dof not above 0, tau below 0 (no
  * coupling). Scale velocities by sqrt(result / ekin); the thermostat's work is result - ekin. */
 double md_vrescale_ekin(double ekin, double ekin_ref, double n_dof, double dt, double tau,
-                        int64_t seed, int64_t step);
+                        md_vrescale_draw draw);
 #endif

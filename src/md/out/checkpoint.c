@@ -8,7 +8,8 @@
  *          u64     0
  *          u64     CRC-64 of the 32 bytes before
  *      sections, each
- *          char[8] name            HEAD, INPUTS, OUTPUTS, TAILS, X, V; blanks behind
+ *          char[8] name            HEAD, THERMO, INPUTS, OUTPUTS, TAILS, X, V;
+ *                                  blanks behind
  *          u64     bytes of the contents
  *          contents
  *      u64     CRC-64 of all that comes before
@@ -20,6 +21,9 @@
  * Versions: 1 had no offset of ener.edr, the last of OUTPUTS. It is read as "not open": the restart
  * begins that file. 1 and 2 had the grid of the writer in place of TAILS: their outputs are
  * trusted.
+ *
+ * THERMO, the thermostat's work on each temperature group, is younger than the first files of
+ * version 3. Without it there is one group, whose work is in HEAD.
  *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
  * that lies within 64 bits, which is how disks and cables fail; and its value is defined by a
@@ -51,7 +55,7 @@ typedef struct prefix {
 /* Contents of HEAD; no padding. */
 typedef struct head_section {
     int64_t n_atoms, step;
-    double time, thermostat_work;
+    double time, thermostat_work; /* of the first temperature group */
     double box[3][3];
     int64_t has_velocities;
 } head_section;
@@ -116,13 +120,14 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
     head_section head = {.n_atoms = state->n_atoms,
                          .step = state->step,
                          .time = state->time,
-                         .thermostat_work = state->thermostat_work,
+                         .thermostat_work = state->thermostat_work[0],
                          .has_velocities = state->has_velocities};
     memcpy(head.box, state->box.m, sizeof head.box);
     inputs_section inputs = {checkpoint->topology_hash, checkpoint->params_hash, checkpoint->seed};
     uint64_t row_bytes = (uint64_t)state->n_atoms * sizeof *state->x;
     const section sections[] = {
         {"HEAD", &head, sizeof head},
+        {"THERMO", state->thermostat_work, sizeof state->thermostat_work},
         {"INPUTS", &inputs, sizeof inputs},
         {"OUTPUTS", checkpoint->output_offset, sizeof checkpoint->output_offset},
         {"TAILS", checkpoint->output_tail, sizeof checkpoint->output_tail},
@@ -227,7 +232,15 @@ static sundog_status get_prefix(reader *in)
     return SUNDOG_OK;
 }
 
-enum { HAS_HEAD = 1, HAS_INPUTS = 2, HAS_OUTPUTS = 4, HAS_TAILS = 8, HAS_X = 16, HAS_V = 32 };
+enum {
+    HAS_HEAD = 1,
+    HAS_INPUTS = 2,
+    HAS_OUTPUTS = 4,
+    HAS_TAILS = 8,
+    HAS_X = 16,
+    HAS_V = 32,
+    HAS_THERMO = 64
+};
 
 static sundog_status get_head(reader *in, uint64_t n_bytes, md_checkpoint *to)
 {
@@ -240,7 +253,7 @@ static sundog_status get_head(reader *in, uint64_t n_bytes, md_checkpoint *to)
     md_state_create(head.n_atoms, &to->state);
     to->state.step = head.step;
     to->state.time = head.time;
-    to->state.thermostat_work = head.thermostat_work;
+    to->state.thermostat_work[0] = head.thermostat_work;
     to->state.has_velocities = head.has_velocities != 0;
     memcpy(to->state.box.m, head.box, sizeof head.box);
     return SUNDOG_OK;
@@ -283,12 +296,13 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     } known[] = {
         {"HEAD    ", HAS_HEAD},  {"INPUTS  ", HAS_INPUTS}, {"OUTPUTS ", HAS_OUTPUTS},
         {"TAILS   ", HAS_TAILS}, {"X       ", HAS_X},      {"V       ", HAS_V},
+        {"THERMO  ", HAS_THERMO},
     };
     unsigned bit = 0;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(name, known[k].name) == 0) bit = known[k].bit;
     if (bit & *seen) return fail_damaged(in, "a section comes twice");
-    if ((bit & (HAS_X | HAS_V)) && !(*seen & HAS_HEAD))
+    if ((bit & (HAS_X | HAS_V | HAS_THERMO)) && !(*seen & HAS_HEAD))
         return fail_damaged(in, "sections are out of order");
     *seen |= bit;
 
@@ -300,6 +314,8 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     case HAS_TAILS:
         to->has_tails = true;
         return get_sized(in, n_bytes, to->output_tail, sizeof to->output_tail);
+    case HAS_THERMO:
+        return get_sized(in, n_bytes, to->state.thermostat_work, sizeof to->state.thermostat_work);
     case HAS_X: return get_sized(in, n_bytes, to->state.x, row_bytes);
     case HAS_V: return get_sized(in, n_bytes, to->state.v, row_bytes);
     case HAS_INPUTS:

@@ -76,8 +76,11 @@ uint64_t md_params_hash(const md_params *params)
     if (params->disp_corr != MD_DISP_CORR_NO) hash = MIX(hash, params->disp_corr);
     hash = MIX(hash, params->tcoupl);
     hash = MIX(hash, params->nsttcouple);
-    hash = MIX(hash, params->tau_t);
-    hash = MIX(hash, params->ref_t);
+    int n_groups = params->tau_t.n > 0 ? params->tau_t.n : 1;
+    for (int g = 0; g < n_groups; g++) {
+        hash = MIX(hash, params->tau_t.value[g]);
+        hash = MIX(hash, params->ref_t.value[g]);
+    }
     hash = MIX(hash, params->constraints);
     hash = MIX(hash, params->lincs_order);
     hash = MIX(hash, params->lincs_iter);

@@ -148,9 +148,9 @@ static sundog_status open_energies(md_outputs *outputs, const md_system *system)
     for (int i = 0; i < n; i++) {
         const char *unit = terms[i].unit;
         if (unit[0])
-            snprintf(columns[i], sizeof columns[i], "%.31s (%.15s)", terms[i].name, unit);
+            snprintf(columns[i], sizeof columns[i], "%.71s (%.15s)", terms[i].name, unit);
         else
-            snprintf(columns[i], sizeof columns[i], "%.31s", terms[i].name);
+            snprintf(columns[i], sizeof columns[i], "%.71s", terms[i].name);
         names[i] = columns[i];
         named[i] = (md_edr_term){terms[i].name, unit};
     }

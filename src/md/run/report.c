@@ -16,6 +16,7 @@ static void add_term(md_term *terms, int *n, const char *name, const char *unit,
     snprintf(term->name, sizeof term->name, "%s", name);
     term->unit = unit;
     term->value = value;
+    term->in_log = true;
 }
 
 static void add_tensor(md_term *terms, int *n, const char *name, const char *unit,
@@ -26,6 +27,7 @@ static void add_tensor(md_term *terms, int *n, const char *name, const char *uni
             char full[32];
             snprintf(full, sizeof full, "%s-%c%c", name, 'X' + a, 'X' + b);
             add_term(terms, n, full, unit, tensor[a][b]);
+            terms[*n - 1].in_log = false;
         }
 }
 
@@ -55,6 +57,13 @@ int md_report_terms(const md_system *system, const md_energy_report *report,
     if (system->has_constraints) add_term(terms, &n, "Constr. rmsd", "", report->constraint_rmsd);
     add_tensor(terms, &n, "Vir", energy, report->terms.virial);
     add_tensor(terms, &n, "Pres", "bar", report->pressure_tensor);
+    const md_groups *groups = &system->groups;
+    for (int g = 0; g < groups->n_temperature && system->params.tcoupl != MD_TCOUPL_NO; g++) {
+        char name[sizeof terms->name];
+        snprintf(name, sizeof name, "T-%s", groups->temperature[g].name);
+        add_term(terms, &n, name, "K", report->group_temperature[g]);
+        terms[n - 1].in_log = groups->n_temperature > 1;
+    }
     return n;
 }
 
@@ -84,7 +93,12 @@ void md_report_header(FILE *log, const md_run_options *options, const md_system 
     const double(*m)[3] = system->state.box.m;
     fprintf(log, "\n  box vectors (nm): (%g %g %g) (%g %g %g) (%g %g %g)\n", m[0][0], m[0][1],
             m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]);
-    fprintf(log, "  %.0f degrees of freedom\n", system->n_dof);
+    const md_groups *groups = &system->groups;
+    fprintf(log, "  %.0f degrees of freedom", system->n_dof);
+    for (int g = 0; g < groups->n_temperature && groups->n_temperature > 1; g++)
+        fprintf(log, "%s %.2f in %s", g ? "," : ":", groups->temperature[g].n_dof,
+                groups->temperature[g].name);
+    fputc('\n', log);
     const md_dispersion *dispersion = &system->dispersion;
     if (dispersion->energy)
         fprintf(log, "  dispersion correction: mean C6 %.4e kJ/mol nm^6", dispersion->c6);
@@ -120,11 +134,13 @@ void md_report_energy(FILE *log, const md_system *system, const md_energy_report
     int n = md_report_terms(system, report, terms);
     fprintf(log, "\n           Step           Time\n%15" PRId64 "%15.5f\n\n   Energies (kJ/mol)\n",
             report->step, report->time);
-    int first_tensor = n - 18;
-    for (int i = 0; i < first_tensor; i += 5) {
-        for (int j = i; j < i + 5 && j < first_tensor; j++) fprintf(log, "%15s", terms[j].name);
+    int n_shown = 0;
+    for (int i = 0; i < n; i++)
+        if (terms[i].in_log) terms[n_shown++] = terms[i];
+    for (int i = 0; i < n_shown; i += 5) {
+        for (int j = i; j < i + 5 && j < n_shown; j++) fprintf(log, "%15.14s", terms[j].name);
         fprintf(log, "\n");
-        for (int j = i; j < i + 5 && j < first_tensor; j++) fprintf(log, "%15.5e", terms[j].value);
+        for (int j = i; j < i + 5 && j < n_shown; j++) fprintf(log, "%15.5e", terms[j].value);
         fprintf(log, "\n");
     }
     fflush(log);

@@ -20,11 +20,12 @@ void md_progress_step(md_progress *progress, const md_system *system, int64_t st
 
 /* The energy terms of this system in gmx's order: name, unit, value. */
 typedef struct md_term {
-    char name[32];
+    char name[72];
     const char *unit; /* "" for plain numbers */
     double value;
+    bool in_log; /* the others are in the energy files alone */
 } md_term;
-enum { MD_MAX_TERMS = 64 };
+enum { MD_MAX_TERMS = 64 + MD_MAX_GROUPS };
 int md_report_terms(const md_system *system, const md_energy_report *report,
                     md_term terms[MD_MAX_TERMS]);
 #endif

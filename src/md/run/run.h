@@ -14,6 +14,7 @@
 #ifndef MD_RUN_H
 #define MD_RUN_H
 #include "md/core/energy.h"
+#include "md/core/params.h"
 #include "md/core/rows.h"
 #include "md/run/timing.h"
 
@@ -25,6 +26,7 @@ typedef struct md_energy_report {
     double dispersion, dispersion_pressure; /* DispCorr; part of what follows and of the virial */
     double potential, kinetic, total, conserved, temperature, pressure, constraint_rmsd;
     double kinetic_tensor[3][3], pressure_tensor[3][3];
+    double group_temperature[MD_MAX_GROUPS]; /* of each temperature group */
 } md_energy_report;
 
 /* Called on rank 0's thread with the whole system, for tests and tools. x, v, f in global order;
@@ -43,6 +45,7 @@ typedef struct md_run_options {
     const char *mdp, *conf, *top;   /* input files */
     const char *reference;          /* positions of position restraints, or NULL */
     const char *out_dir;            /* NULL: write no files at all */
+    const char *index;              /* index groups, or NULL: those of the topology */
     const char *cpi;                /* checkpoint to go on from, or NULL */
     const char *command_line;       /* for the log, or NULL */
     const char *const *include_dir; /* for the topology; [n_include_dirs] */

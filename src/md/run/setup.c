@@ -167,15 +167,6 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
     return SUNDOG_OK;
 }
 
-static double degrees_of_freedom(const md_topology *topology, md_comm_mode comm_mode)
-{
-    double n = 3.0 * (double)topology->n_atoms -
-               (double)md_topology_count(topology, MD_CONSTRAINT) -
-               3.0 * (double)md_topology_count(topology, MD_SETTLE);
-    if (comm_mode == MD_COMM_LINEAR) n -= 3;
-    return n > 0 ? n : 0;
-}
-
 /* Temperature of the velocities in the state; 0 when there are none. */
 static double start_temperature(const md_system *system)
 {
@@ -321,11 +312,16 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     if (options->nsteps_given) params->nsteps = options->nsteps;
     system->topology_hash = md_topology_hash(system->topology);
     system->params_hash = md_params_hash(params);
-    system->n_dof = degrees_of_freedom(system->topology, params->comm_mode);
+    BASE_TRY(md_groups_create(system->topology, params, options->mdp, options->index, system->notes,
+                              sizeof system->notes, &system->groups));
+    md_groups_count_freedom(&system->groups, system->topology, params->comm_mode);
+    system->n_dof = md_groups_total_freedom(&system->groups);
+    system->params_hash =
+        md_groups_hash(system->params_hash, &system->groups, system->topology->n_atoms);
     /* Before a checkpoint takes the place of the start structure: a run that goes on must have the
      * lists of the one that it continues. */
-    system->temperature =
-        params->tcoupl == MD_TCOUPL_NO ? start_temperature(system) : params->ref_t;
+    system->temperature = md_groups_temperature(&system->groups);
+    if (!(system->temperature > 0)) system->temperature = start_temperature(system);
     BASE_TRY(read_checkpoint(options, system));
     choose_seed(options, system);
 
@@ -367,4 +363,5 @@ void md_setup_destroy(md_system *system)
     md_state_destroy(&system->state);
     md_topology_destroy(&system->topology);
     md_grid_destroy(&system->grid);
+    md_groups_destroy(&system->groups);
 }

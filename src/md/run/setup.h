@@ -7,6 +7,7 @@
 #include "md/domain/domain.h"
 #include "md/out/checkpoint.h"
 #include "md/run/dispersion.h"
+#include "md/run/groups.h"
 #include "md/run/run.h"
 
 typedef struct md_system {
@@ -18,7 +19,8 @@ typedef struct md_system {
     uint64_t output_tail[MD_N_OUTPUTS];  /* checkpoint.h */
     bool has_tails;
     int64_t last_step;                   /* INT64_MAX: no end */
-    double n_dof;
+    md_groups groups;
+    double n_dof; /* of all groups */
     double temperature;    /* that the Verlet buffer was made for, K */
     int nstlist, nstprune; /* nstprune 0: no pruning */
     double rlist, rprune;  /* nm */

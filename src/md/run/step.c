@@ -3,10 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "md/core/units.h"
-#include "md/motion/leapfrog.h"
-#include "md/motion/thermostat.h"
-#include "md/run/sums.h"
-#include "md/run/worker.h"
+#include "md/run/coupling.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -39,20 +36,6 @@ static sundog_status constrain_start(worker *w)
     return SUNDOG_OK;
 }
 
-static sundog_status remove_drift(worker *w)
-{
-    md_timing_enter(&w->timing, MD_PHASE_SUMS);
-    double sum[4] = {0};
-    md_momentum(w->rows, sum, &sum[3]);
-    BASE_TRY(sundog_team_sum_double(w->team, sum, 4));
-    if (sum[3] > 0) {
-        double drift[3] = {sum[0] / sum[3], sum[1] / sum[3], sum[2] / sum[3]};
-        md_remove_drift(w->rows, drift);
-    }
-    md_timing_enter(&w->timing, MD_PHASE_REST);
-    return SUNDOG_OK;
-}
-
 static sundog_status begin(worker *w)
 {
     BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
@@ -61,8 +44,9 @@ static sundog_status begin(worker *w)
             BASE_TRY(constrain_start(w));
             /* Ghosts and their choice are those of the positions before. */
             BASE_TRY(md_domain_repartition(w->domain));
+            md_coupling_rebuild(w);
         }
-        if (w->params->comm_mode == MD_COMM_LINEAR) BASE_TRY(remove_drift(w));
+        if (w->params->comm_mode == MD_COMM_LINEAR) BASE_TRY(md_remove_com_motion(w));
     }
     return SUNDOG_OK;
 }
@@ -158,27 +142,11 @@ static sundog_status update(worker *w, int64_t step, md_step_sums *sums)
 {
     md_rows *rows = w->rows;
     const md_params *params = w->params;
-    double lambda = 1;
-    if (sums) md_kinetic_tensor(rows, sums->kinetic_old);
-    if (params->tcoupl == MD_TCOUPL_V_RESCALE &&
-        (params->nsttcouple == 1 || step % params->nsttcouple == 1)) {
-        md_timing_enter(&w->timing, MD_PHASE_SUMS);
-        double kinetic[3][3], ekin;
-        md_kinetic_tensor(rows, kinetic);
-        ekin = kinetic[0][0] + kinetic[1][1] + kinetic[2][2];
-        BASE_TRY(sundog_team_sum_double(w->team, &ekin, 1));
-        double reference = 0.5 * w->system->n_dof * MD_BOLTZ * params->ref_t;
-        if (ekin > 0) {
-            double fresh =
-                md_vrescale_ekin(ekin, reference, w->system->n_dof, params->dt * params->nsttcouple,
-                                 params->tau_t, params->ld_seed, step);
-            lambda = sqrt(fresh / ekin);
-            w->thermostat_work += fresh - ekin;
-        }
-    }
+    if (sums) md_kinetic_sums(w, sums->kinetic_old, 0, sums);
+    BASE_TRY(md_couple_temperature(w, step));
     md_timing_enter(&w->timing, MD_PHASE_UPDATE);
     md_worker_copy_x(w);
-    md_leapfrog_step(rows, lambda, params->dt, rows->x);
+    md_coupled_step(w);
     if (w->system->has_constraints) {
         md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);
         BASE_TRY(md_constrain_positions(w->constrain, rows, (const double(*)[3])w->x_old, rows->x,
@@ -191,7 +159,7 @@ static sundog_status update(worker *w, int64_t step, md_step_sums *sums)
             sums->n_constraints = (double)n;
         }
     }
-    if (sums) md_kinetic_tensor(rows, sums->kinetic_new);
+    if (sums) md_kinetic_sums(w, sums->kinetic_new, 1, sums);
     md_timing_enter(&w->timing, MD_PHASE_REST);
     return SUNDOG_OK;
 }
@@ -234,7 +202,7 @@ static sundog_status one_step(worker *w, int64_t step, bool *done)
     }
     observe(w, step, last, energies);
     if (w->params->comm_mode == MD_COMM_LINEAR && md_due(w->params->nstcomm, step))
-        BASE_TRY(remove_drift(w));
+        BASE_TRY(md_remove_com_motion(w));
     if (w->root) md_progress_step(&w->progress, system, step, last);
     *done = last;
     return SUNDOG_OK;

@@ -17,7 +17,7 @@ sundog_status md_sums_reduce(sundog_team *team, md_step_sums *sums)
 }
 
 sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, int64_t step,
-                             double thermostat_work, md_energy_report *report)
+                             const double *thermostat_work, md_energy_report *report)
 {
     const md_energy *terms = &sums->terms;
     memset(report, 0, sizeof *report);
@@ -43,8 +43,17 @@ sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, 
         report->pressure += report->pressure_tensor[a][a] / 3;
     }
     report->total = report->potential + report->kinetic;
-    report->conserved = report->total - thermostat_work;
+    report->conserved = report->total;
+    const md_groups *groups = &system->groups;
+    for (int g = 0; g < groups->n_temperature; g++) report->conserved -= thermostat_work[g];
     if (system->n_dof > 0) report->temperature = 2 * report->kinetic / (system->n_dof * MD_BOLTZ);
+    for (int g = 0; g < groups->n_temperature; g++) {
+        double twice = groups->temperature_of
+                           ? sums->kinetic_group[g][0] + sums->kinetic_group[g][1]
+                           : 2 * report->kinetic;
+        double n_dof = groups->temperature[g].n_dof;
+        report->group_temperature[g] = n_dof > 0 ? twice / (n_dof * MD_BOLTZ) : 0;
+    }
     if (sums->n_constraints > 0)
         report->constraint_rmsd = sqrt(sums->deviation_square / sums->n_constraints);
     if (!isfinite(report->total))

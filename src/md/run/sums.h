@@ -8,10 +8,11 @@ typedef struct md_step_sums {
     md_energy terms;
     double kinetic_old[3][3], kinetic_new[3][3]; /* half a step before and after */
     double deviation_square, n_constraints;      /* of constrained distances */
+    double kinetic_group[MD_MAX_GROUPS][2]; /* of temperature groups, if several: both halves */
 } md_step_sums;
 
 sundog_status md_sums_reduce(sundog_team *team, md_step_sums *sums);
 /* SUNDOG_ERR_PHYSICS when an energy is not finite. */
 sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, int64_t step,
-                             double thermostat_work, md_energy_report *report);
+                             const double *thermostat_work, md_energy_report *report);
 #endif

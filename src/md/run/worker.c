@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "md/run/coupling.h"
 
 #include <string.h>
 
@@ -31,7 +32,8 @@ static sundog_status create(md_worker *w)
     BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
     BASE_TRY(md_domain_distribute(w->domain, &system->state));
     w->rows = md_domain_rows(w->domain);
-    w->thermostat_work = system->state.thermostat_work;
+    memcpy(w->thermostat_work, system->state.thermostat_work, sizeof w->thermostat_work);
+    md_coupling_rebuild(w);
     if (w->root) {
         md_state_create(system->topology->n_atoms, &w->whole);
         w->whole.box = system->state.box;
@@ -50,12 +52,15 @@ static void destroy(md_worker *w)
     md_domain_destroy(&w->domain);
     base_free(w->field.f_border);
     base_free(w->x_old);
+    base_free(w->temperature_group);
+    base_free(w->com_group);
     md_state_destroy(&w->whole);
     base_free(w->whole_f);
 }
 
 sundog_status md_worker_rebuild(md_worker *w)
 {
+    md_coupling_rebuild(w);
     md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
     BASE_TRY(md_pairs_rebuild(w->field.pairs, w->rows));
     if (w->system->nstprune > 0) {
@@ -81,7 +86,7 @@ sundog_status md_worker_collect(md_worker *w, int64_t step, const bool want[3])
     if (w->root) {
         w->whole.step = step;
         w->whole.time = w->params->tinit + (double)step * w->params->dt;
-        w->whole.thermostat_work = w->thermostat_work;
+        memcpy(w->whole.thermostat_work, w->thermostat_work, sizeof w->thermostat_work);
     }
     return md_domain_collect(w->domain, want, w->root && want[0] ? w->whole.x : NULL,
                              w->root && want[1] ? w->whole.v : NULL,

@@ -19,7 +19,10 @@ typedef struct md_worker {
     md_timing timing;
     double (*x_old)[3];
     size_t x_old_capacity;
-    double thermostat_work;
+    double lambda[MD_MAX_GROUPS]; /* velocity factors of this step */
+    double thermostat_work[MD_MAX_GROUPS];
+    uint8_t *temperature_group, *com_group; /* [n_owned], only where there are several */
+    size_t temperature_capacity, com_capacity;
     md_state whole; /* rank 0: the whole system, for output */
     float (*whole_f)[3];
     md_progress progress;

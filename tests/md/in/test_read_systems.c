@@ -236,7 +236,7 @@ static void check_mdp(void)
     CHECK_OK(md_mdp_read(reference_path("grappa-like/rf.mdp"), &p));
     CHECK(p.nsteps == 10000 && p.dt == 0.002 && p.nstlist == 10 && p.rvdw == 0.9);
     CHECK(p.coulombtype == MD_COULOMB_REACTION_FIELD && p.epsilon_rf == 0.0);
-    CHECK(p.tcoupl == MD_TCOUPL_V_RESCALE && p.tau_t == 0.5 && p.ref_t == 300.0);
+    CHECK(p.tcoupl == MD_TCOUPL_V_RESCALE && p.tau_t.value[0] == 0.5 && p.ref_t.value[0] == 300.0);
     CHECK(p.constraints == MD_CONSTRAINTS_H_BONDS && !p.continuation && p.notes[0] == '\0');
     CHECK_OK(md_mdp_read(reference_path("reference/grappa-like/0045/sp_rf.mdp"), &p));
     CHECK(p.nsteps == 0 && p.continuation && p.rlist == 1.05 && p.verlet_buffer_tolerance == -1.0);

@@ -118,8 +118,8 @@ static void check_thermostat(int nsttcouple)
         const run_frame *a = &frames.frame[s], *b = &frames.frame[s + 1];
         double before = kinetic(a), lambda = 1;
         if (nsttcouple == 1 || s % nsttcouple == 1) {
-            double after = md_vrescale_ekin(before, reference, n_dof, nsttcouple * dt, tau_t, SEED,
-                                            s);
+            double after = md_vrescale_ekin(before, reference, n_dof, nsttcouple * dt, tau_t,
+                                            (md_vrescale_draw){.seed = SEED, .step = s});
             lambda = sqrt(after / before);
             work += after - before;
             n_couplings++;

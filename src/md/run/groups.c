@@ -1,0 +1,217 @@
+/* Names of groups in the .mdp to atoms. The rules are grompp's: every atom is in one temperature
+ * group; an atom may be outside all groups of centre-of-mass removal and keeps its motion then; no
+ * atom may be in two groups of one key. */
+#include "md/run/groups.h"
+
+#include "base/alloc.h"
+#include "md/in/index.h"
+#include "md/in/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NONE = 255 }; /* of no group; MD_MAX_GROUPS is below */
+
+typedef struct maker {
+    const md_topology *topology;
+    const md_params *params;
+    const char *mdp_path, *index_path;
+    md_index index;
+    bool has_index;
+    char *notes;
+    size_t notes_size;
+} maker;
+
+/* What one key says. */
+typedef struct assignment {
+    int n;
+    const md_index_group *group[MD_MAX_GROUPS];
+    uint8_t *of;    /* [n_atoms] */
+    int64_t n_rest; /* atoms of no group */
+} assignment;
+
+__attribute__((format(printf, 2, 3))) static void note(maker *m, const char *format, ...)
+{
+    size_t used = strlen(m->notes);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m->notes + used, m->notes_size - used, format, args);
+    va_end(args);
+}
+
+/* The groups are made when the first name needs them: most runs know but one group, all atoms. */
+static sundog_status need_index(maker *m)
+{
+    if (m->has_index) return SUNDOG_OK;
+    if (m->index_path)
+        BASE_TRY(md_index_read(m->index_path, &m->index));
+    else
+        md_index_defaults(m->topology, &m->index);
+    m->has_index = true;
+    return SUNDOG_OK;
+}
+
+static sundog_status find(maker *m, const char *key, const char *name, const md_index_group **out)
+{
+    BASE_TRY(need_index(m));
+    sundog_status status = md_index_find(&m->index, name, m->topology->n_atoms, out);
+    if (status != SUNDOG_OK)
+        return base_fail(status, "%s: %s: %s%s", m->mdp_path, key, sundog_last_error(),
+                         m->index_path ? "" : "; others can be given in an index file, with -n");
+    int n_same = 0;
+    for (int g = 0; g < m->index.n; g++) n_same += strcasecmp(m->index.group[g].name, name) == 0;
+    if (n_same > 1)
+        note(m, "Warning: %d groups of %s are called %s; %s takes the first of them.\n", n_same,
+             m->index.source, (*out)->name, key);
+    return SUNDOG_OK;
+}
+
+/* Put the atoms of group g into a->of. */
+static sundog_status take_atoms(const maker *m, const char *key, assignment *a, int g)
+{
+    const md_index_group *group = a->group[g];
+    for (size_t r = 0; r < group->n_ranges; r++)
+        for (int64_t i = group->range[r].first; i < group->range[r].end; i++) {
+            if (a->of[i] == g)
+                return base_fail(SUNDOG_ERR_INPUT, "%s: %s: atom %" PRId64 " is twice in group %s",
+                                 m->mdp_path, key, i + 1, group->name);
+            if (a->of[i] != NONE)
+                return base_fail(SUNDOG_ERR_INPUT,
+                                 "%s: %s: atom %" PRId64 " is in two groups, %s and %s; an atom "
+                                 "may be in one only",
+                                 m->mdp_path, key, i + 1, a->group[a->of[i]]->name, group->name);
+            a->of[i] = (uint8_t)g;
+        }
+    a->n_rest -= group->n_atoms;
+    return SUNDOG_OK;
+}
+
+static sundog_status assign(maker *m, const char *key, const char *names, assignment *a)
+{
+    char text[sizeof m->params->tc_grps], *word[MD_MAX_GROUPS];
+    snprintf(text, sizeof text, "%s", names);
+    a->n = md_text_split(text, word, MD_MAX_GROUPS);
+    if (a->n > MD_MAX_GROUPS)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s: %s: %d groups; at most %d are supported",
+                         m->mdp_path, key, a->n, MD_MAX_GROUPS);
+    a->n_rest = m->topology->n_atoms;
+    a->of = base_alloc((size_t)m->topology->n_atoms + 1);
+    memset(a->of, NONE, (size_t)m->topology->n_atoms);
+    for (int g = 0; g < a->n; g++) {
+        BASE_TRY(find(m, key, word[g], &a->group[g]));
+        BASE_TRY(take_atoms(m, key, a, g));
+    }
+    return SUNDOG_OK;
+}
+
+/* "System", or nothing where that means the same: no atom has to be looked at. An index file may
+ * call other atoms System. */
+static bool means_all(const maker *m, const char *names, bool or_nothing)
+{
+    char text[sizeof m->params->tc_grps], *word[1];
+    snprintf(text, sizeof text, "%s", names);
+    int n = md_text_split(text, word, 1);
+    return (n == 0 && or_nothing) ||
+           (n == 1 && !m->index_path && strcasecmp(word[0], "System") == 0);
+}
+
+/* ---- the keys ------------------------------------------------------------------------------- */
+
+static void name_group(md_temperature_group *group, const char *name)
+{
+    snprintf(group->name, sizeof group->name, "%.63s", name);
+}
+
+static sundog_status temperature_groups(maker *m, md_groups *out)
+{
+    const md_params *params = m->params;
+    out->n_temperature = 1;
+    name_group(&out->temperature[0], "System");
+    out->temperature[0].tau_t = -1;
+    if (params->tcoupl == MD_TCOUPL_NO) return SUNDOG_OK;
+    if (!means_all(m, params->tc_grps, false)) {
+        assignment a = {.n = 0};
+        sundog_status status = assign(m, "tc-grps", params->tc_grps, &a);
+        if (status == SUNDOG_OK && a.n_rest > 0)
+            status = base_fail(SUNDOG_ERR_INPUT,
+                               "%s: tc-grps: %" PRId64 " atoms are not part of any of the groups; "
+                               "every atom must be in one (tau-t = -1 leaves a group uncoupled)",
+                               m->mdp_path, a.n_rest);
+        for (int g = 0; g < a.n && status == SUNDOG_OK; g++)
+            name_group(&out->temperature[g], a.group[g]->name);
+        if (status == SUNDOG_OK) out->n_temperature = a.n;
+        if (status == SUNDOG_OK && a.n > 1)
+            out->temperature_of = a.of;
+        else
+            base_free(a.of);
+        if (status != SUNDOG_OK) return status;
+    }
+    int n_uncoupled = 0;
+    for (int g = 0; g < out->n_temperature; g++) {
+        out->temperature[g].tau_t = params->tau_t.value[g];
+        out->temperature[g].ref_t = params->ref_t.value[g];
+        n_uncoupled += params->tau_t.value[g] < 0;
+    }
+    double hottest = md_groups_temperature(out);
+    if (n_uncoupled > 0 && hottest > 0)
+        note(m,
+             "Warning: %d temperature group%s not coupled; the pair-list buffer is made for %g K, "
+             "the largest ref-t of the others.\n",
+             n_uncoupled, n_uncoupled > 1 ? "s are" : " is", hottest);
+    return SUNDOG_OK;
+}
+
+sundog_status md_groups_create(const md_topology *topology, const md_params *params,
+                               const char *mdp_path, const char *index_path, char *notes,
+                               size_t notes_size, md_groups *out)
+{
+    maker m = {.topology = topology,
+               .params = params,
+               .mdp_path = mdp_path,
+               .index_path = index_path,
+               .notes = notes,
+               .notes_size = notes_size};
+    memset(out, 0, sizeof *out);
+    /* A file that is given is read, whether a group of it is used or not. */
+    sundog_status status = index_path ? need_index(&m) : SUNDOG_OK;
+    if (status == SUNDOG_OK) status = temperature_groups(&m, out);
+    out->n_com = 1;
+    md_index_destroy(&m.index);
+    if (status != SUNDOG_OK) md_groups_destroy(out);
+    return status;
+}
+
+void md_groups_destroy(md_groups *groups)
+{
+    base_free(groups->temperature_of);
+    base_free(groups->com_of);
+    base_free(groups->compressed);
+    memset(groups, 0, sizeof *groups);
+}
+
+double md_groups_temperature(const md_groups *groups)
+{
+    double hottest = 0;
+    for (int g = 0; g < groups->n_temperature; g++) {
+        const md_temperature_group *group = &groups->temperature[g];
+        if (group->tau_t >= 0 && group->ref_t > hottest) hottest = group->ref_t;
+    }
+    return hottest;
+}
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+uint64_t md_groups_hash(uint64_t hash, const md_groups *groups, int64_t n_atoms)
+{
+    if (groups->temperature_of) hash = mix(hash, groups->temperature_of, (size_t)n_atoms);
+    if (groups->com_of) hash = mix(hash, groups->com_of, (size_t)n_atoms);
+    return hash;
+}

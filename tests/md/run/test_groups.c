@@ -1,0 +1,255 @@
+/* Groups of atoms in a run: degrees of freedom as gmx grompp 2022.5 counts them, refusals, and the
+ * step itself with several temperature groups, seen from outside: each group has a factor of its
+ * own, its temperature is that of its atoms, and the conserved energy counts the work on all.
+ *
+ * Cannot catch: a wrong random step (tests/md/motion/test_thermostat.c), wrong averages
+ * (test_group_averages). */
+#include "md/core/units.h"
+#include "md/in/top.h"
+#include "md/motion/thermostat.h"
+#include "md/run/groups.h"
+#include "runs.h"
+
+#include <unistd.h>
+
+static md_params coupled(const char *names, int n, double tau_t, double ref_t)
+{
+    md_params params;
+    md_params_default(&params);
+    params.tcoupl = MD_TCOUPL_V_RESCALE;
+    snprintf(params.tc_grps, sizeof params.tc_grps, "%s", names);
+    params.tau_t.n = params.ref_t.n = n;
+    for (int g = 0; g < n; g++) {
+        params.tau_t.value[g] = tau_t;
+        params.ref_t.value[g] = ref_t;
+    }
+    return params;
+}
+
+/* ---- degrees of freedom --------------------------------------------------------------------- */
+
+static void test_freedom(void)
+{
+    static const struct {
+        const char *system, *names;
+        md_constraints constraints;
+        md_comm_mode comm_mode;
+        int n;
+        double n_dof[3];
+    } table[] = {
+        {"peptide/fre_opls",
+         "Protein Non-Protein",
+         MD_CONSTRAINTS_H_BONDS,
+         MD_COMM_LINEAR,
+         2,
+         {155.912, 5139.09}},
+        {"peptide/fre_opls",
+         "SideChain MainChain+h Water_and_ions",
+         MD_CONSTRAINTS_H_BONDS,
+         MD_COMM_LINEAR,
+         3,
+         {108.44, 47.47, 5139.09}},
+        {"peptide/fre_opls", "system", MD_CONSTRAINTS_H_BONDS, MD_COMM_LINEAR, 1, {5295}},
+        {"grappa-like/0001.5",
+         "ETH SOL",
+         MD_CONSTRAINTS_H_BONDS,
+         MD_COMM_LINEAR,
+         2,
+         {671.349, 2421.65}},
+        {"grappa-like/0001.5", "ETH SOL", MD_CONSTRAINTS_H_BONDS, MD_COMM_NONE, 2, {672, 2424}},
+        {"peptide/ala_dipeptide",
+         "MainChain+H SideChain SOL",
+         MD_CONSTRAINTS_ALL_BONDS,
+         MD_COMM_LINEAR,
+         3,
+         {16.988, 27.9802, 4191.03}},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        md_topology *topology;
+        md_groups groups;
+        char notes[512] = "";
+        md_top_options options = {.define = "", .constraints = table[k].constraints};
+        md_params params = coupled(table[k].names, table[k].n, 1, 300);
+        CHECK_OK(md_top_read(reference_path("%s/topol.top", table[k].system), &options, &topology));
+        CHECK_OK(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups));
+        md_groups_count_freedom(&groups, topology, table[k].comm_mode);
+        CHECK(groups.n_temperature == table[k].n && notes[0] == '\0');
+        for (int g = 0; g < table[k].n; g++)
+            CHECK_NEAR(groups.temperature[g].n_dof, table[k].n_dof[g], 0.006);
+        CHECK_NEAR(md_groups_total_freedom(&groups), rint(md_groups_total_freedom(&groups)), 1e-6);
+        md_groups_destroy(&groups);
+        md_topology_destroy(&topology);
+    }
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void expect(sundog_status status, const char *wanted)
+{
+    if (status != SUNDOG_OK && strstr(sundog_last_error(), wanted)) return;
+    fprintf(stderr, "expected an error with: %s\ngot: %s\n", wanted,
+            status == SUNDOG_OK ? "no error" : sundog_last_error());
+    exit(1);
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+    return name;
+}
+
+static void test_names(void)
+{
+    md_topology *topology;
+    md_groups groups;
+    char notes[512] = "";
+    CHECK_OK(md_top_read(reference_path("peptide/fre_opls/topol.top"),
+                         &(md_top_options){.define = ""}, &topology));
+    static const char *const refused[][2] = {
+        {"Protein Water", "a.mdp: tc-grps: 6 atoms are not part of any of the groups"},
+        {"Protein System", "a.mdp: tc-grps: atom 1 is in two groups, Protein and System"},
+        {"Water Water_and_ions", "a.mdp: tc-grps: atom 63 is in two groups, Water and Water_and"},
+        {"Protein XX", "a.mdp: tc-grps: there is no group XX in the topology; there are: System, "
+                       "Protein, Protein-H, C-alpha"},
+    };
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        md_params params = coupled(refused[k][0], 2, 1, 300);
+        expect(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups),
+               refused[k][1]);
+    }
+    CHECK(notes[0] == '\0');
+    /* without coupling no name is looked at */
+    md_params params = coupled("XX", 1, 1, 300);
+    params.tcoupl = MD_TCOUPL_NO;
+    CHECK_OK(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups));
+    CHECK(groups.n_temperature == 1 && md_groups_temperature(&groups) == 0);
+    md_groups_destroy(&groups);
+    /* the hottest of those that are coupled */
+    params = coupled("SOL Protein Ion", 3, 1, 300);
+    params.tau_t.value[0] = -1;
+    params.ref_t.value[0] = 500;
+    params.ref_t.value[2] = 310;
+    CHECK_OK(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups));
+    CHECK(
+        md_groups_temperature(&groups) == 310 &&
+        strstr(notes, "1 temperature group is not coupled; the pair-list buffer is made for 310"));
+    CHECK(strcmp(groups.temperature[0].name, "SOL") == 0 && groups.temperature_of[0] == 1);
+    md_groups_destroy(&groups);
+
+    /* an index file takes the place of all default groups */
+    char ndx[] = "test_groups_XXXXXX.ndx";
+    int fd = mkstemps(ndx, 4);
+    CHECK(fd >= 0 && close(fd) == 0);
+    params = coupled("System", 1, 1, 300);
+    write_file(ndx, "[ other ]\n1 2\n");
+    expect(md_groups_create(topology, &params, "a.mdp", ndx, notes, sizeof notes, &groups),
+           "; there are: other");
+    write_file(ndx, "[ System ]\n1 2\n");
+    expect(md_groups_create(topology, &params, "a.mdp", ndx, notes, sizeof notes, &groups),
+           "2628 atoms are not part of any");
+    write_file(ndx, "[ System ]\n1 2 2 3\n[ system ]\n1\n");
+    expect(md_groups_create(topology, &params, "a.mdp", ndx, notes, sizeof notes, &groups),
+           "atom 2 is twice in group System");
+    CHECK(strstr(notes, "Warning: 2 groups of test_groups_") &&
+          strstr(notes, "are called System; tc-grps takes the first"));
+    unlink(ndx);
+    md_topology_destroy(&topology);
+}
+
+/* ---- the step ------------------------------------------------------------------------------- */
+
+enum { N_STEPS = 8, SEED = 77 };
+static const double dt = 0.002;
+
+/* Kinetic energy of solute and solvent: all but water comes first in this system. */
+static void kinetic(const run_frame *frame, const double *mass, int64_t n_first, double ekin[2])
+{
+    ekin[0] = ekin[1] = 0;
+    for (int64_t i = 0; i < frame->n_atoms; i++)
+        for (int k = 0; k < 3; k++)
+            ekin[i >= n_first] += 0.5 * mass[i] * frame->v[i][k] * frame->v[i][k];
+}
+
+static double *masses_of(const md_topology *topology)
+{
+    double *mass = malloc((size_t)topology->n_atoms * sizeof *mass);
+    CHECK(mass);
+    for (int64_t i = 0; i < topology->n_atoms; i++) {
+        md_atom_place place;
+        md_topology_find(topology, i, &place);
+        mass[i] = topology->moltype[place.moltype].atom[place.atom].mass;
+    }
+    return mass;
+}
+
+/* Without constraints the factor of each group is that of its own draw, at the steps that couple.
+ */
+static void test_step(void)
+{
+    char mdp[] = "test_groups_XXXXXX.mdp";
+    int fd = mkstemps(mdp, 4);
+    CHECK(fd >= 0 && close(fd) == 0);
+    char text[1024];
+    snprintf(text, sizeof text,
+             "define = -DFLEXIBLE\ndt = %g\nnsteps = %d\nnstlist = 4\nnstcalcenergy = 1\n"
+             "rcoulomb = 0.9\nrvdw = 0.9\ncoulombtype = reaction-field\ncontinuation = yes\n"
+             "comm-mode = none\ntcoupl = v-rescale\ntc-grps = ETH Water\ntau-t = 0.1 0.05\n"
+             "ref-t = 250 350\nnsttcouple = 3\nld-seed = %d\n",
+             dt / 4, N_STEPS, SEED);
+    write_file(mdp, text);
+    run_frames frames = {.n = 0};
+    for (int s = 0; s <= N_STEPS; s++) frames.want[s] = s;
+    frames.want[N_STEPS + 1] = -1;
+    run_way way = {.grid = {2, 1, 2}, .scheme = MD_SCHEME_RETURN};
+    md_run_options options = run_options("grappa-like/0001.5", mdp, &way);
+    options.observe = run_keep;
+    options.observe_arg = &frames;
+    options.observe_every = 1;
+    md_run_result result;
+    CHECK_OK(md_run(&options, &result));
+    unlink(mdp);
+    CHECK(frames.n == N_STEPS + 1);
+
+    md_topology *topology;
+    CHECK_OK(md_top_read(options.top, &(md_top_options){.define = "-DFLEXIBLE"}, &topology));
+    double *mass = masses_of(topology), work = 0, ref[2] = {250, 350}, tau[2] = {0.1, 0.05};
+    int64_t n_first = 288;
+    double n_dof[2] = {3 * 288, 3 * (1500 - 288)};
+    for (int s = 0; s < N_STEPS; s++) {
+        const run_frame *a = &frames.frame[s], *b = &frames.frame[s + 1];
+        double before[2], behind[2], lambda[2] = {1, 1};
+        kinetic(a, mass, n_first, before);
+        kinetic(b, mass, n_first, behind);
+        for (int g = 0; g < 2 && s % 3 == 1; g++) {
+            double after = md_vrescale_ekin(
+                before[g], 0.5 * n_dof[g] * MD_BOLTZ * ref[g], n_dof[g], 3 * dt / 4, tau[g],
+                (md_vrescale_draw){.seed = SEED, .step = s, .group = g});
+            lambda[g] = sqrt(after / before[g]);
+            work += after - before[g];
+            CHECK(fabs(lambda[g] - 1) > 1e-6);
+        }
+        for (int64_t i = 0; i < a->n_atoms; i++)
+            for (int k = 0; k < 3; k++)
+                CHECK_NEAR(b->v[i][k],
+                           lambda[i >= n_first] * a->v[i][k] +
+                               (double)a->f[i][k] * dt / 4 / mass[i],
+                           1e-11);
+        for (int g = 0; g < 2; g++)
+            CHECK_NEAR(a->energy.group_temperature[g],
+                       (before[g] + behind[g]) / (n_dof[g] * MD_BOLTZ), 1e-8);
+        CHECK_NEAR(a->energy.conserved, a->energy.total - work, 1e-8);
+    }
+    CHECK(work != 0);
+    free(mass);
+    md_topology_destroy(&topology);
+    run_frames_free(&frames);
+}
+
+int main(void)
+{
+    test_freedom();
+    test_names();
+    test_step();
+    return 0;
+}

@@ -38,6 +38,7 @@ typedef enum sundog_status {
     SUNDOG_ERR_IO = -7,             /* a file could not be read or written */
     SUNDOG_ERR_INPUT = -8,          /* input text is wrong; the text names file and line */
     SUNDOG_ERR_PHYSICS = -9,        /* the simulation itself failed (NaN, lost atom, constraints) */
+    SUNDOG_ERR_GPU = -10,           /* a call to the GPU's driver failed; the text names it */
 } sundog_status;
 
 /* Short English name of a status; static storage. */

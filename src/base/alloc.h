@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 void *base_alloc(size_t n_bytes);                   /* contents undefined; free with base_free */
 void *base_alloc_zero(size_t n_bytes);
 void *base_try_alloc(size_t n_bytes);               /* NULL when there is none */
@@ -17,4 +20,7 @@ void base_grow(void *array_of_pointer, size_t *capacity, size_t needed, size_t n
 /* BASE_RESERVE(x, cap, n): x is any T*, cap a size_t. */
 #define BASE_RESERVE(array, capacity, needed) \
     base_grow(&(array), &(capacity), (size_t)(needed), sizeof *(array))
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,6 +8,9 @@
 #define BASE_STATUS_H
 #include "sundog/sundog.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 /* Set sundog_last_error() of this thread and return `status`. */
 sundog_status base_fail(sundog_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -18,4 +21,7 @@ sundog_status base_fail(sundog_status status, const char *format, ...)
         sundog_status base_try_status_ = (call);         \
         if (base_try_status_ != SUNDOG_OK) return base_try_status_; \
     } while (0)
+#ifdef __cplusplus
+}
+#endif
 #endif

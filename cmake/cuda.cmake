@@ -1,0 +1,45 @@
+# CUDA: found by itself, never required. SUNDOG_CUDA=AUTO (used when a compiler of 12.4 or newer is
+# there), ON (an error when not), OFF. Defines SUNDOG_HAS_CUDA, TRUE or FALSE, for the rooms' lists of
+# sources; kernels (*.cu) and host code that needs CUDA's headers (src/device, *_cuda.c) are compiled
+# only then. No relocatable device code: it costs the force kernels 15 to 20 per cent.
+set(SUNDOG_CUDA AUTO CACHE STRING "GPUs: AUTO, ON or OFF")
+set_property(CACHE SUNDOG_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(SUNDOG_HAS_CUDA FALSE)
+
+if(SUNDOG_CUDA AND NOT SUNDOG_SANITIZE)
+  include(CheckLanguage)
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
+    set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
+      find_package(CUDAToolkit REQUIRED)
+      set(SUNDOG_HAS_CUDA TRUE)
+    endif()
+  endif()
+  if(NOT SUNDOG_HAS_CUDA AND NOT SUNDOG_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "SUNDOG_CUDA is ${SUNDOG_CUDA}, but no CUDA compiler of 12.4 or newer was "
+      "found; set CUDACXX to its nvcc")
+  endif()
+endif()
+
+if(SUNDOG_HAS_CUDA)
+  message(STATUS "GPUs: CUDA ${CMAKE_CUDA_COMPILER_VERSION}, ${CMAKE_CUDA_ARCHITECTURES}")
+  set(CMAKE_CUDA_STANDARD 17)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_SEPARABLE_COMPILATION OFF)
+  add_library(sundog_cuda_flags INTERFACE)
+  set(cuda_warnings -Xcompiler=-Wall,-Wextra)
+  if(SUNDOG_WERROR)
+    list(APPEND cuda_warnings -Werror=all-warnings -Xcompiler=-Werror)
+  endif()
+  target_compile_options(sundog_cuda_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:${cuda_warnings}>)
+else()
+  message(STATUS "GPUs: not built (SUNDOG_CUDA=${SUNDOG_CUDA})")
+endif()

@@ -1,0 +1,28 @@
+#include "device/cuda.h"
+
+sundog_status device_check(cudaError_t error, const char *call, const char *file, int line)
+{
+    if (error == cudaSuccess) return SUNDOG_OK;
+    const char *slash = file;
+    for (const char *c = file; *c; c++)
+        if (*c == '/') slash = c + 1;
+    cudaGetLastError();                 /* forget what is not sticky */
+    return base_fail(error == cudaErrorMemoryAllocation ? SUNDOG_ERR_MEMORY : SUNDOG_ERR_GPU,
+                     "CUDA: %s (%s:%d, %s)", cudaGetErrorString(error), slash, line, call);
+}
+
+sundog_status device_reserve(device_array *array, size_t n_bytes)
+{
+    if (n_bytes <= array->n_bytes) return SUNDOG_OK;
+    device_free(array);
+    const size_t wanted = n_bytes + n_bytes / 2;
+    BASE_TRY(DEVICE_CHECK(cudaMalloc(&array->d, wanted)));
+    array->n_bytes = wanted;
+    return SUNDOG_OK;
+}
+
+void device_free(device_array *array)
+{
+    if (array->d != NULL) cudaFree(array->d);
+    *array = (device_array){0};
+}

@@ -1,0 +1,31 @@
+/* Device side of device_row.h. */
+#ifndef MD_DEVICE_ROW_CUH
+#define MD_DEVICE_ROW_CUH
+extern "C" {
+#include "md/core/device_row.h"
+}
+
+/* Fixed point of a fraction, modulo 1. Rounded to nearest; |fraction| below 2^31. */
+static __device__ __forceinline__ int row_fixed(double fraction)
+{
+    return (int)(long long)rint(fraction * 4294967296.0);
+}
+
+static __device__ __forceinline__ int3 row_position(const md_device_box &box, double3 x)
+{
+    const double c = x.z * box.inv_zz;
+    const double b = (x.y - c * box.zy) * box.inv_yy;
+    const double a = (x.x - b * box.yx - c * box.zx) * box.inv_xx;
+    return make_int3(row_fixed(a), row_fixed(b), row_fixed(c));
+}
+
+/* i - j, nearest images, nm */
+static __device__ __forceinline__ float3 row_difference(const md_device_box &box, int3 i, int3 j)
+{
+    const float a = (float)(int)((unsigned)i.x - (unsigned)j.x);
+    const float b = (float)(int)((unsigned)i.y - (unsigned)j.y);
+    const float c = (float)(int)((unsigned)i.z - (unsigned)j.z);
+    return make_float3(a * box.unit[0] + b * box.unit[1] + c * box.unit[3],
+                       b * box.unit[2] + c * box.unit[4], c * box.unit[5]);
+}
+#endif

@@ -22,6 +22,16 @@ struct md_constrain {
     const lincs_kernels *lincs_kernels;
 };
 
+const md_settle *md_constrain_settle(const md_constrain *constrain)
+{
+    return constrain->settle;
+}
+
+const md_lincs *md_constrain_lincs(const md_constrain *constrain)
+{
+    return &constrain->lincs;
+}
+
 bool md_constrain_variant_runs(md_constrain_variant variant)
 {
     if (variant == MD_CONSTRAIN_PLAIN) return true;

@@ -1,0 +1,423 @@
+/* Kernels and launchers of move.h.
+ *
+ * Why one kernel for all kinds of jobs: a step of 45,000 atoms has microseconds, a launch costs half
+ * of one even in a graph. Blocks belong to one kind each, so warps do not diverge. In double, since
+ * H200-class devices do it at half the rate of float and the kernel waits for memory and square
+ * roots, not for arithmetic; positions seen from a box's corner need the digits.
+ */
+#include "device/block_sum.cuh"
+#include "device/upload.h"
+extern "C" {
+#include "md/motion/move.h"
+#include "md/core/units.h"
+}
+#include "md/core/device_row.cuh"
+#include "md/core/force_slots.cuh"
+#include "md/motion/lincs_network.cuh"
+#include "md/motion/lincs_star.cuh"
+#include "md/motion/settle.cuh"
+
+#include <climits>
+#include <cmath>
+
+enum { BLOCK = 128, N_SUMS = sizeof(md_move_sums) / sizeof(double) };
+
+typedef struct device_segment {
+    md_job_kind kind;
+    int n, first_block;
+    const int *row;
+    const double *length, *scale;
+    settle_shape water;
+} device_segment;
+
+/* All that a launch reads, by value. */
+typedef struct move_view {
+    md_move_arrays arrays;
+    int n_segments, n_job_blocks;
+    device_segment segment[MD_JOB_MAX_SEGMENTS];
+    network_view network;
+    double dt, inv_dt, cos_warn;
+    int order, iter;
+    md_move_fault *fault;
+    double (*partial)[N_SUMS];          /* [blocks] */
+} move_view;
+
+struct md_move {
+    move_view view;
+    int n_blocks;
+    device_upload upload;                 /* jobs */
+    device_array partial;          /* sums of blocks */
+};
+
+/* ---- one row -------------------------------------------------------------------------------- */
+
+typedef struct moving {
+    int row;
+    double inv_mass;
+    double3 x, v, x_new;
+} moving;
+
+static __device__ __forceinline__ moving kick(const move_view &m, int row)
+{
+    moving a;
+    a.row = row;
+    a.x = vec3_load((const double (*)[3])m.arrays.d_x, row);
+    a.inv_mass = m.arrays.d_inv_mass[row];
+    const float4 pair = *(const float4 *)m.arrays.d_f[row];
+    const float3 f =
+        force_slots_add(m.arrays.slots, row, make_float3(pair.x, pair.y, pair.z));
+    const double lambda = m.arrays.d_lambda[m.arrays.d_group ? m.arrays.d_group[row] : 0];
+    const double push = m.dt * a.inv_mass;
+    a.v = vec3_scale(lambda, vec3_load((const double (*)[3])m.arrays.d_v, row));
+    a.v = vec3_axpy(a.v, push, make_double3(f.x, f.y, f.z));
+    a.x_new = vec3_axpy(a.x, m.dt, a.v);
+    return a;
+}
+
+static __device__ __forceinline__ void land(const move_view &m, const moving &a)
+{
+    const int3 s = row_position(*m.arrays.d_box, a.x_new);
+    int *row = m.arrays.d_row[a.row].s;
+    vec3_store(m.arrays.d_x, a.row, a.x_new);
+    vec3_store(m.arrays.d_v, a.row, a.v);
+    row[0] = s.x, row[1] = s.y, row[2] = s.z;
+}
+
+static __device__ void report(const move_view &m, bool turned, double must_be_finite, int row)
+{
+    const bool bad = !isfinite(must_be_finite);
+    if (!turned && !bad) return;
+    if (bad) atomicAdd(&m.fault->n_not_finite, 1u);
+    if (turned && !bad) atomicAdd(&m.fault->n_turned, 1u);
+    atomicMin(&m.fault->row, row);
+}
+
+/* sums[0..8] += factor r (outer) g */
+static __device__ __forceinline__ void add_virial(double *sums, double factor, double3 r,
+                                                  double3 g)
+{
+    const double rc[3] = {r.x, r.y, r.z}, gc[3] = {g.x, g.y, g.z};
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+#pragma unroll
+        for (int j = 0; j < 3; j++) sums[3 * i + j] += factor * rc[i] * gc[j];
+}
+
+/* ---- jobs of a thread ----------------------------------------------------------------------- */
+
+static __device__ void move_free(const move_view &m, const device_segment &s, int k)
+{
+    const moving a = kick(m, s.row[k]);
+    land(m, a);
+    report(m, false, a.x_new.x + a.x_new.y + a.x_new.z, a.row);
+}
+
+template <bool SUMS>
+static __device__ void move_water(const move_view &m, const device_segment &s, int k, double *sums)
+{
+    moving o = kick(m, s.row[k]), h1 = kick(m, s.row[s.n + k]), h2 = kick(m, s.row[2 * s.n + k]);
+    const double3 b0 = vec3_sub(h1.x, o.x), c0 = vec3_sub(h2.x, o.x);
+    double3 a = vec3_sub(o.x_new, o.x), b = vec3_sub(h1.x_new, o.x), c = vec3_sub(h2.x_new, o.x);
+    double3 da, db, dc;
+    settle_positions(s.water, b0, c0, &a, &b, &c, &da, &db, &dc);
+    o.x_new = vec3_add(o.x, a), h1.x_new = vec3_add(o.x, b), h2.x_new = vec3_add(o.x, c);
+    o.v = vec3_axpy(o.v, m.inv_dt, da);
+    h1.v = vec3_axpy(h1.v, m.inv_dt, db);
+    h2.v = vec3_axpy(h2.v, m.inv_dt, dc);
+    land(m, o), land(m, h1), land(m, h2);
+    report(m, false, a.x + a.y + a.z + b.x + b.y + b.z + c.x + c.y + c.z, o.row);
+    if (SUMS) {
+        const double factor = -0.5 * s.water.mass_h * m.inv_dt * m.inv_dt;
+        add_virial(sums, factor, b0, db);
+        add_virial(sums, factor, c0, dc);
+    }
+}
+
+template <bool SUMS, int N_ARMS>
+static __device__ void move_star(const move_view &m, const device_segment &s, int k, double *sums)
+{
+    lincs_star<N_ARMS> star;
+    moving centre = kick(m, s.row[k]), arm[N_ARMS];
+    star.centre = vec3_sub(centre.x_new, centre.x);
+    star.inv_mass_centre = centre.inv_mass;
+#pragma unroll
+    for (int i = 0; i < N_ARMS; i++) {
+        arm[i] = kick(m, s.row[(1 + i) * s.n + k]);
+        star.d[i] = vec3_sub(centre.x, arm[i].x);
+        star.arm[i] = vec3_sub(arm[i].x_new, centre.x);
+        star.inv_mass[i] = arm[i].inv_mass;
+        star.length[i] = s.length[i * s.n + k];
+        star.scale[i] = s.scale[i * s.n + k];
+    }
+    double deviation = 0;
+    const bool turned =
+        lincs_star_positions<N_ARMS>(&star, m.order, m.iter, m.cos_warn, &deviation);
+    double3 pull = make_double3(0, 0, 0);
+#pragma unroll
+    for (int i = 0; i < N_ARMS; i++) {
+        arm[i].x_new = vec3_add(centre.x, star.arm[i]);
+        arm[i].v = vec3_axpy(arm[i].v, m.inv_dt * star.inv_mass[i] * star.lambda[i], star.b[i]);
+        pull = vec3_axpy(pull, star.lambda[i], star.b[i]);
+        land(m, arm[i]);
+    }
+    centre.x_new = vec3_add(centre.x, star.centre);
+    centre.v = vec3_axpy(centre.v, -m.inv_dt * star.inv_mass_centre, pull);
+    land(m, centre);
+    report(m, turned, deviation, centre.row);
+    if (SUMS) {
+#pragma unroll
+        for (int i = 0; i < N_ARMS; i++)
+            add_virial(sums, 0.5 * m.inv_dt * m.inv_dt * star.lambda[i], star.d[i], star.b[i]);
+        sums[9] += deviation;
+    }
+}
+
+/* ---- a network by a block ------------------------------------------------------------------- */
+
+template <bool SUMS>
+static __device__ void move_network(const move_view &m, int c, double *sums)
+{
+    const network_view &w = m.network;
+    const int first_atom = w.atom_start[c], last_atom = w.atom_start[c + 1];
+    const int first = w.constraint_start[c], last = w.constraint_start[c + 1];
+    const int order = w.triangles[c] ? 2 * m.order : m.order;
+    const double (*x_old)[3] = (const double (*)[3])m.arrays.d_x;
+    for (int a = first_atom + threadIdx.x; a < last_atom; a += BLOCK) {
+        const moving atom = kick(m, w.row[a]);
+        vec3_store(w.x, a, atom.x_new);
+        vec3_store(m.arrays.d_v, atom.row, atom.v);
+    }
+    for (int k = first + threadIdx.x; k < last; k += BLOCK) {
+        const double3 d = vec3_sub(vec3_load(x_old, w.row[w.atom[k][0]]),
+                                   vec3_load(x_old, w.row[w.atom[k][1]]));
+        vec3_store(w.b, k, vec3_scale(1.0 / sqrt(vec3_dot(d, d)), d));
+        w.lambda[k] = 0;
+    }
+    __syncthreads();
+    for (int k = first + threadIdx.x; k < last; k += BLOCK) {
+        for (int e = w.start[k]; e < w.start[k + 1]; e++)
+            w.a[e] = w.factor[e] * vec3_dot(vec3_load(w.b, k), vec3_load(w.b, w.other[e]));
+        const double p = vec3_dot(vec3_load(w.b, k), network_bond(w, k));
+        w.rhs[k] = w.scale[k] * (p > 0 ? p - w.length[k] : nan(""));
+    }
+    __syncthreads();
+    for (int i = 0; i <= m.iter; i++) {
+        network_solve(w, first, last, order);
+        for (int a = first_atom + threadIdx.x; a < last_atom; a += BLOCK) {
+            const double inv_mass = m.arrays.d_inv_mass[w.row[a]];
+            vec3_store(w.x, a, vec3_axpy(vec3_load(w.x, a), inv_mass,
+                                         network_pull(w, a, w.solution)));
+        }
+        __syncthreads();
+        if (i == m.iter) break;
+        for (int k = first + threadIdx.x; k < last; k += BLOCK) {
+            const double3 d = network_bond(w, k);
+            const double p2 = 2.0 * w.length[k] * w.length[k] - vec3_dot(d, d);
+            w.rhs[k] = w.scale[k] * (w.length[k] - sqrt(p2 > 0 ? p2 : 0.0));
+        }
+        __syncthreads();
+    }
+    for (int k = first + threadIdx.x; k < last; k += BLOCK) {
+        const double3 d = network_bond(w, k), b = vec3_load(w.b, k);
+        const double r = sqrt(vec3_dot(d, d)), error = r / w.length[k] - 1.0;
+        report(m, vec3_dot(b, d) < m.cos_warn * r, r, w.row[w.atom[k][0]]);
+        if (SUMS) {
+            const double3 old = vec3_sub(vec3_load(x_old, w.row[w.atom[k][0]]),
+                                         vec3_load(x_old, w.row[w.atom[k][1]]));
+            add_virial(sums, 0.5 * m.inv_dt * m.inv_dt * w.lambda[k], old, b);
+            sums[9] += error * error;
+        }
+    }
+    __syncthreads();                    /* old positions have been read for the last time */
+    for (int a = first_atom + threadIdx.x; a < last_atom; a += BLOCK) {
+        moving atom;
+        atom.row = w.row[a];
+        atom.x_new = vec3_load(w.x, a);
+        atom.v = vec3_axpy(vec3_load((const double (*)[3])m.arrays.d_v, atom.row),
+                           m.inv_dt * m.arrays.d_inv_mass[atom.row],
+                           network_pull(w, a, w.lambda));
+        land(m, atom);
+    }
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
+
+/* Move all owned rows by one step.
+ *   grid     blocks of jobs, segment by segment; then a block a network
+ *   thread   one job, or its share of a network
+ *   reads    f, v, x, lambda            writes   v, x, row; with SUMS partial[block]
+ *   waits    nothing                    signals  nothing (the exchange does) */
+template <bool SUMS> __global__ void __launch_bounds__(BLOCK, 1) move_kernel(const move_view m)
+{
+    double sums[N_SUMS];
+    if (SUMS)
+        for (int i = 0; i < N_SUMS; i++) sums[i] = 0;
+    if ((int)blockIdx.x >= m.n_job_blocks) {
+        move_network<SUMS>(m, blockIdx.x - m.n_job_blocks, sums);
+    } else {
+        int at = 0;
+        while (at + 1 < m.n_segments && (int)blockIdx.x >= m.segment[at + 1].first_block) at++;
+        const device_segment &s = m.segment[at];
+        const int k = (blockIdx.x - s.first_block) * BLOCK + threadIdx.x;
+        if (k < s.n) {
+            switch (s.kind) {
+            case MD_JOB_WATER: move_water<SUMS>(m, s, k, sums); break;
+            case MD_JOB_STAR_1: move_star<SUMS, 1>(m, s, k, sums); break;
+            case MD_JOB_STAR_2: move_star<SUMS, 2>(m, s, k, sums); break;
+            case MD_JOB_STAR_3: move_star<SUMS, 3>(m, s, k, sums); break;
+            case MD_JOB_STAR_4: move_star<SUMS, 4>(m, s, k, sums); break;
+            default: move_free(m, s, k); break;
+            }
+        }
+    }
+    if (SUMS) {
+        for (int i = 0; i < N_SUMS; i++) {
+            const double sum = block_sum<BLOCK>(sums[i]);
+            if (threadIdx.x == 0) m.partial[blockIdx.x][i] = sum;
+        }
+    }
+}
+
+/* Add the blocks' sums: a block a value, in a fixed order. */
+__global__ void add_partial_sums(const double (*partial)[N_SUMS], int n_blocks, double *out)
+{
+    double sum = 0;
+    for (int b = threadIdx.x; b < n_blocks; b += BLOCK) sum += partial[b][blockIdx.x];
+    sum = block_sum<BLOCK>(sum);
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+
+__global__ void clear_fault(md_move_fault *fault)
+{
+    fault->n_turned = fault->n_not_finite = 0;
+    fault->row = INT_MAX;
+}
+
+/* ---- host ----------------------------------------------------------------------------------- */
+
+extern "C" sundog_status md_move_create(const md_constrain_options *options, md_move **out)
+{
+    md_move *move = (md_move *)base_alloc_zero(sizeof *move);
+    move->view.order = options->lincs_order;
+    move->view.iter = options->lincs_iter;
+    move->view.cos_warn = cos(options->lincs_warnangle * MD_DEG_TO_RAD);
+    sundog_status status = DEVICE_CHECK(cudaMalloc(&move->view.fault, sizeof *move->view.fault));
+    if (status == SUNDOG_OK) {
+        clear_fault<<<1, 1>>>(move->view.fault);
+        status = DEVICE_CHECK(cudaDeviceSynchronize());
+    }
+    if (status != SUNDOG_OK) {
+        md_move_destroy(&move);
+        return status;
+    }
+    *out = move;
+    return SUNDOG_OK;
+}
+
+extern "C" void md_move_destroy(md_move **move)
+{
+    if (*move == NULL) return;
+    device_upload_free(&(*move)->upload);
+    device_free(&(*move)->partial);
+    cudaFree((*move)->view.fault);
+    base_free(*move);
+    *move = NULL;
+}
+
+static void place_networks(device_upload *up, const md_job_networks *n, network_view *w)
+{
+    w->n = n->n;
+    w->atom_start = DEVICE_PLACE(up, const int *, n->atom_start, n->n + 1);
+    w->constraint_start = DEVICE_PLACE(up, const int *, n->constraint_start, n->n + 1);
+    w->triangles = DEVICE_PLACE(up, const bool *, n->triangles, n->n);
+    w->row = DEVICE_PLACE(up, const int *, n->row, n->n_atoms);
+    w->at_start = DEVICE_PLACE(up, const int *, n->at_start, n->n_atoms + 1);
+    w->at = DEVICE_PLACE(up, const int *, n->at, 2 * n->n_constraints);
+    w->atom = DEVICE_PLACE(up, const int(*)[2], n->atom, n->n_constraints);
+    w->length = DEVICE_PLACE(up, const double *, n->length, n->n_constraints);
+    w->scale = DEVICE_PLACE(up, const double *, n->scale, n->n_constraints);
+    w->start = DEVICE_PLACE(up, const int *, n->start, n->n_constraints + 1);
+    w->other = DEVICE_PLACE(up, const int *, n->other, n->n_couplings);
+    w->factor = DEVICE_PLACE(up, const double *, n->factor, n->n_couplings);
+    w->x = DEVICE_PLACE_EMPTY(up, double(*)[3], n->n_atoms);
+    w->b = DEVICE_PLACE_EMPTY(up, double(*)[3], n->n_constraints);
+    w->a = DEVICE_PLACE_EMPTY(up, double *, n->n_couplings);
+    w->rhs = DEVICE_PLACE_EMPTY(up, double *, n->n_constraints);
+    w->rhs_next = DEVICE_PLACE_EMPTY(up, double *, n->n_constraints);
+    w->solution = DEVICE_PLACE_EMPTY(up, double *, n->n_constraints);
+    w->lambda = DEVICE_PLACE_EMPTY(up, double *, n->n_constraints);
+}
+
+static void set_segments(move_view *view, const md_move_jobs *jobs, const md_settle *settle,
+                         const int *d_row, const double *d_length, const double *d_scale)
+{
+    int first_block = 0;
+    for (int k = 0; k < jobs->n_segments; k++) {
+        const md_job_segment *from = &jobs->segment[k];
+        device_segment *to = &view->segment[k];
+        *to = device_segment{};
+        to->kind = from->kind;
+        to->n = from->n;
+        to->first_block = first_block;
+        to->row = d_row + from->first_row;
+        to->length = d_length + from->first_length;
+        to->scale = d_scale + from->first_length;
+        first_block += (from->n + BLOCK - 1) / BLOCK;
+        if (from->kind != MD_JOB_WATER) continue;
+        const md_settle_model *water = &settle->model[from->model];
+        const double total = water->mass_o + 2.0 * water->mass_h;
+        to->water = settle_shape{water->ra, water->rb, water->rc, water->mass_o / total,
+                                 water->mass_h / total, water->mass_h};
+    }
+    view->n_segments = jobs->n_segments;
+    view->n_job_blocks = first_block;
+}
+
+extern "C" sundog_status md_move_rebuild(md_move *move, const md_move_jobs *jobs,
+                                         const md_settle *settle, void *stream)
+{
+    move_view *view = &move->view;
+    device_upload *up = &move->upload;
+    while (device_upload_pass(up)) {
+        const int *d_row = DEVICE_PLACE(up, const int *, jobs->row, jobs->n_row);
+        const double *d_length = DEVICE_PLACE(up, const double *, jobs->length, jobs->n_length);
+        const double *d_scale = DEVICE_PLACE(up, const double *, jobs->scale, jobs->n_length);
+        set_segments(view, jobs, settle, d_row, d_length, d_scale);
+        if (jobs->networks.n > 0) place_networks(up, &jobs->networks, &view->network);
+    }
+    BASE_TRY(device_upload_finish(up, (cudaStream_t)stream));
+    view->network.n = jobs->networks.n;
+    move->n_blocks = view->n_job_blocks + view->network.n;
+    BASE_TRY(device_reserve(&move->partial,
+                                 (size_t)move->n_blocks * sizeof *view->partial));
+    view->partial = (double(*)[N_SUMS])move->partial.d;
+    return SUNDOG_OK;
+}
+
+extern "C" sundog_status md_move_launch(md_move *move, const md_move_arrays *arrays, double dt,
+                                        md_move_sums *d_sums, void *stream)
+{
+    const cudaStream_t queue = (cudaStream_t)stream;
+    move->view.arrays = *arrays;
+    move->view.dt = dt;
+    move->view.inv_dt = 1.0 / dt;
+    if (move->n_blocks > 0) {
+        if (d_sums == NULL)
+            move_kernel<false><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
+        else
+            move_kernel<true><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
+    }
+    if (d_sums != NULL)
+        add_partial_sums<<<N_SUMS, BLOCK, 0, queue>>>((const double(*)[N_SUMS])move->view.partial,
+                                                      move->n_blocks, (double *)d_sums);
+    return DEVICE_CHECK(cudaGetLastError());
+}
+
+extern "C" sundog_status md_move_fault_read(md_move *move, md_move_fault *fault, void *stream)
+{
+    const cudaStream_t queue = (cudaStream_t)stream;
+    BASE_TRY(DEVICE_CHECK(cudaMemcpyAsync(fault, move->view.fault, sizeof *fault,
+                                       cudaMemcpyDeviceToHost, queue)));
+    clear_fault<<<1, 1, 0, queue>>>(move->view.fault);
+    return DEVICE_CHECK(cudaStreamSynchronize(queue));
+}

@@ -19,6 +19,16 @@ struct md_bonded {
     bonded_kernel *const *kernel;
 };
 
+const bonded_table_row *md_bonded_table(const md_bonded *bonded, md_kind kind)
+{
+    return (const bonded_table_row *)bonded->table[kind];
+}
+
+float md_bonded_coulomb14(const md_bonded *bonded)
+{
+    return bonded->coulomb14;
+}
+
 bool md_bonded_variant_runs(md_bonded_variant variant)
 {
     if (variant == MD_BONDED_PLAIN) return true;

@@ -38,6 +38,9 @@ extern bonded_kernel *const md_bonded_kernels_avx2[MD_N_KINDS];    /* all NULL i
 
 typedef enum md_bonded_variant { MD_BONDED_PLAIN, MD_BONDED_AVX2 } md_bonded_variant;
 struct md_bonded;
+/* For the device: [n_params], or NULL when no interaction is of this kind; factor of qi qj / r. */
+const bonded_table_row *md_bonded_table(const struct md_bonded *bonded, md_kind kind);
+float md_bonded_coulomb14(const struct md_bonded *bonded);
 bool md_bonded_variant_runs(md_bonded_variant variant);
 /* For tests; a new md_bonded has the best variant that runs here. */
 void md_bonded_use_variant(struct md_bonded *bonded, md_bonded_variant variant);

@@ -1,0 +1,42 @@
+/* Bonded forces and 1-4 pairs on the device, all kinds in one launch.
+ *
+ *      interaction  -- a thread each -->  slot[place]  -- gathered in a fixed order -->  f[row]
+ *
+ * Every interaction writes the force on each of its atoms to a slot of its own; who needs the force
+ * of a row adds the row's slots (the move kernel does, so that it costs no launch). Nothing is zeroed, nothing is added atomically, results repeat bit for bit. A slot is
+ * written and read once, 32 bytes of traffic per atom of an interaction; integer atomics were
+ * rejected, they cost three operations in the second cache for each.
+ *
+ * The twin on the host: bonded.h.
+ */
+#ifndef MD_BONDED_DEVICE_H
+#define MD_BONDED_DEVICE_H
+#include "md/core/device_row.h"
+#include "md/core/energy.h"
+#include "md/core/force_slots.h"
+#include "md/core/rows.h"
+#include "md/force/bonded.h"
+
+typedef struct md_bonded_device md_bonded_device;
+
+/* Energies of one launch; what md_bonded_force adds to md_energy. */
+typedef struct md_bonded_sums {
+    double bonded[MD_N_KINDS], coulomb14, virial[3][3];
+} md_bonded_sums;
+
+/* On the current device; `bonded` may be destroyed afterwards. */
+sundog_status md_bonded_device_create(const md_bonded *bonded, const md_topology *topology,
+                                      md_bonded_device **out);
+void md_bonded_device_destroy(md_bonded_device **device);
+/* Lists after a repartition; slots of rows [0, n_rows_wanted): n_owned in scheme shell, n_rows in
+ * scheme return. Ordered on `stream`; `rows` may change when the call returns. */
+sundog_status md_bonded_device_rebuild(md_bonded_device *device, const md_rows *rows,
+                                       int n_rows_wanted, void *stream);
+md_force_slots md_bonded_device_slots(const md_bonded_device *device);
+/* Fill the slots. d_sums: NULL, or where the energies go, in device memory. */
+sundog_status md_bonded_device_launch(md_bonded_device *device, const md_device_row *d_row,
+                                      const md_device_box *d_box, md_bonded_sums *d_sums,
+                                      void *stream);
+/* f[row] += slots, rows [0, n_rows_wanted): for who does not add them by itself. */
+sundog_status md_bonded_device_gather(md_bonded_device *device, float (*d_f)[4], void *stream);
+#endif

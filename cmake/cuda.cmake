@@ -1,7 +1,7 @@
-# CUDA: found by itself, never required. SUNDOG_CUDA=AUTO (used when a compiler of 12.4 or newer is
-# there), ON (an error when not), OFF. Defines SUNDOG_HAS_CUDA, TRUE or FALSE, for the rooms' lists of
-# sources; kernels (*.cu) and host code that needs CUDA's headers (src/device, *_cuda.c) are compiled
-# only then. No relocatable device code: it costs the force kernels 15 to 20 per cent.
+# CUDA: found by itself, never required. SUNDOG_CUDA=AUTO (used when a compiler of 12.4 or newer
+# is there), ON (an error when not), OFF. Defines SUNDOG_HAS_CUDA, TRUE or FALSE, for the rooms'
+# lists of sources: kernels (*.cu) and host code that needs CUDA's headers (src/device) are
+# compiled only then. No relocatable device code: it costs the force kernels 15 to 20 per cent.
 set(SUNDOG_CUDA AUTO CACHE STRING "GPUs: AUTO, ON or OFF")
 set_property(CACHE SUNDOG_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SUNDOG_HAS_CUDA FALSE)

@@ -1,6 +1,6 @@
-/* Forces in slots: a kernel that finds forces on several rows at a time writes each to a slot of its
- * own, and who needs the force of a row adds the row's slots in a fixed order (force_slots.cuh).
- * Nothing is zeroed or added atomically, and results repeat bit for bit. */
+/* Forces in slots: a kernel that finds forces on several rows at a time writes each to a slot of
+ * its own, and who needs the force of a row adds the row's slots in a fixed order
+ * (force_slots.cuh). Nothing is zeroed or added atomically, and results repeat bit for bit. */
 #ifndef MD_FORCE_SLOTS_H
 #define MD_FORCE_SLOTS_H
 

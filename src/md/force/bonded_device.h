@@ -3,9 +3,10 @@
  *      interaction  -- a thread each -->  slot[place]  -- gathered in a fixed order -->  f[row]
  *
  * Every interaction writes the force on each of its atoms to a slot of its own; who needs the force
- * of a row adds the row's slots (the move kernel does, so that it costs no launch). Nothing is zeroed, nothing is added atomically, results repeat bit for bit. A slot is
- * written and read once, 32 bytes of traffic per atom of an interaction; integer atomics were
- * rejected, they cost three operations in the second cache for each.
+ * of a row adds the row's slots (the move kernel does, so that it costs no launch). Nothing is
+ * zeroed, nothing is added atomically, results repeat bit for bit. A slot is written and read once,
+ * 32 bytes of traffic per atom of an interaction; integer atomics were rejected, they cost three
+ * operations in the second cache for each.
  *
  * The twin on the host: bonded.h.
  */

@@ -1,5 +1,5 @@
-/* LINCS for one star by one thread: the equations of lincs_lanes.h, in double. The number of arms is
- * a constant of each instance, so everything stays in registers. */
+/* LINCS for one star by one thread: the equations of lincs_lanes.h, in double. The number of arms
+ * is a constant of each instance, so everything stays in registers. */
 #ifndef MD_LINCS_STAR_CUH
 #define MD_LINCS_STAR_CUH
 #include "md/core/vec3.cuh"

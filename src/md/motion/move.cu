@@ -1,9 +1,9 @@
 /* Kernels and launchers of move.h.
  *
- * Why one kernel for all kinds of jobs: a step of 45,000 atoms has microseconds, a launch costs half
- * of one even in a graph. Blocks belong to one kind each, so warps do not diverge. In double, since
- * H200-class devices do it at half the rate of float and the kernel waits for memory and square
- * roots, not for arithmetic; positions seen from a box's corner need the digits.
+ * Why one kernel for all kinds of jobs: a step of 45,000 atoms has microseconds, a launch costs
+ * half of one even in a graph. Blocks belong to one kind each, so warps do not diverge. In double,
+ * since devices for computing do it at half the rate of float and the kernel waits for memory and
+ * square roots, not for arithmetic; positions seen from a box's corner need the digits.
  */
 #include "device/block_sum.cuh"
 #include "device/upload.h"

@@ -1,5 +1,5 @@
-/* Bonded forces on the device against the host's, of real systems: forces by row, every energy term,
- * virial, and the same bits in every run. */
+/* Bonded forces on the device against the host's, of real systems: forces by row, every energy
+ * term, virial, and the same bits in every run. */
 #include "device.h"
 #include "md/force/bonded_device.h"
 #include "md/in/gro.h"
@@ -13,11 +13,11 @@
 static const struct {
     const char *system, *point;
 } cases[] = {
-    {"terms/many_terms", "sp_rf"},       {"terms/many_terms", "sp_rf_nocons"},
-    {"terms/urey_bradley", "sp_rf"},     {"terms/urey_bradley", "sp_rf_nocons"},
-    {"ethanol/single", "sp_rf_nocons"},  {"ethanol/box_256", "sp_rf"},
-    {"grappa-like/0001.5", "sp_rf"},     {"peptide/ala_dipeptide", "sp_rf"},
-    {"peptide/wkdpys_amber", "sp_rf"},   {"peptide/fre_opls", "sp_rf"},
+    {"terms/many_terms", "sp_rf"},      {"terms/many_terms", "sp_rf_nocons"},
+    {"terms/urey_bradley", "sp_rf"},    {"terms/urey_bradley", "sp_rf_nocons"},
+    {"ethanol/single", "sp_rf_nocons"}, {"ethanol/box_256", "sp_rf"},
+    {"grappa-like/0001.5", "sp_rf"},    {"peptide/ala_dipeptide", "sp_rf"},
+    {"peptide/wkdpys_amber", "sp_rf"},  {"peptide/fre_opls", "sp_rf"},
 };
 
 typedef struct result {

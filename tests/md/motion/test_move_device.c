@@ -52,9 +52,15 @@ static void device_start(on_device *g, const constraint_system *s, const float (
 
 static void device_end(on_device *g)
 {
-    void *all[] = {g->arrays.d_x,      g->arrays.d_v,           (void *)g->arrays.d_f,
-                   g->arrays.d_row,    (void *)g->arrays.d_box, (void *)g->arrays.d_inv_mass,
-                   (void *)g->arrays.d_group, (void *)g->arrays.d_lambda, g->d_sums};
+    void *all[] = {g->arrays.d_x,
+                   g->arrays.d_v,
+                   (void *)g->arrays.d_f,
+                   g->arrays.d_row,
+                   (void *)g->arrays.d_box,
+                   (void *)g->arrays.d_inv_mass,
+                   (void *)g->arrays.d_group,
+                   (void *)g->arrays.d_lambda,
+                   g->d_sums};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) cudaFree(all[k]);
     md_move_jobs_free(&g->jobs);
     md_move_destroy(&g->move);
@@ -135,7 +141,8 @@ static void compare(const molecule_shape *const *shapes, int n_shapes, int n_cop
     check_rows(&g, (const double(*)[3])x);
     double trace = fabs(virial[0][0]) + fabs(virial[1][1]) + fabs(virial[2][2]);
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) CHECK_NEAR(sums.virial[i][j], virial[i][j], 1e-9 * trace + 1e-9);
+        for (int j = 0; j < 3; j++)
+            CHECK_NEAR(sums.virial[i][j], virial[i][j], 1e-9 * trace + 1e-9);
     CHECK_NEAR(sums.deviation_square, square, 1e-6 * square + 1e-20);
     device_end(&g), device_end(&again);
     base_free(f), base_free(group), base_free(x), base_free(v), base_free(x_again);
@@ -150,7 +157,7 @@ static void test_fault(void)
     constraint_system *s = system_create(shapes, 3, 20, dt, &options);
     float(*f)[3] = base_alloc_zero((size_t)s->rows.n_owned * sizeof *f);
     unsigned char *group = base_alloc_zero((size_t)s->rows.n_owned);
-    const int water_row = 13, ch3_row = 13 + 3;        /* second copies */
+    const int water_row = 13, ch3_row = 13 + 3; /* second copies */
     f[water_row + 1][0] = NAN;
     f[ch3_row + 1][1] = 3e7f;
     on_device g;

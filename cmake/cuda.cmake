@@ -2,7 +2,12 @@
 # is there), ON (an error when not), OFF. Defines SUNDOG_HAS_CUDA, TRUE or FALSE, for the rooms'
 # lists of sources: kernels (*.cu) and host code that needs CUDA's headers (src/device) are
 # compiled only then. No relocatable device code: it costs the force kernels 15 to 20 per cent.
-set(SUNDOG_CUDA AUTO CACHE STRING "GPUs: AUTO, ON or OFF")
+# The environment variable of the same name is the default.
+if(NOT "$ENV{SUNDOG_CUDA}" STREQUAL "")
+  set(SUNDOG_CUDA $ENV{SUNDOG_CUDA} CACHE STRING "GPUs: AUTO, ON or OFF")
+else()
+  set(SUNDOG_CUDA AUTO CACHE STRING "GPUs: AUTO, ON or OFF")
+endif()
 set_property(CACHE SUNDOG_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SUNDOG_HAS_CUDA FALSE)
 

@@ -5,6 +5,15 @@
 
 static _Thread_local char last_error[4096];
 
+/* Messages quote files, which may hold anything: a message stays one line and moves no cursor. */
+static void one_line(char *text)
+{
+    for (char *s = text; *s; s++) {
+        if (*s == '\t' || *s == '\n') *s = ' ';
+        if ((unsigned char)*s < ' ' || *s == 127) *s = '?';
+    }
+}
+
 sundog_status base_fail(sundog_status status, const char *format, ...)
 {
     char text[sizeof last_error];   /* an argument may be last_error itself */
@@ -12,6 +21,7 @@ sundog_status base_fail(sundog_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    one_line(text);
     snprintf(last_error, sizeof last_error, "%s", text);
     return status;
 }

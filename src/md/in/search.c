@@ -27,7 +27,7 @@ static bool is_folder(const char *path)
 static bool is_readable_file(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);     /* nor devices: they have no end */
 }
 
 static char *join_path(const char *folder, size_t n_folder, const char *name)

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { BLOCK_BYTES = 1 << 16, MAX_LINE = 1 << 24 };
+
 sundog_status md_lines_open(const char *path, md_lines *lines)
 {
     memset(lines, 0, sizeof *lines);
@@ -22,27 +24,47 @@ sundog_status md_lines_open(const char *path, md_lines *lines)
     struct stat info;
     if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode)) lines->n_bytes = info.st_size;
     lines->file = file;
+    lines->block = base_alloc(BLOCK_BYTES);
     lines->path = base_strdup(path);
+    return SUNDOG_OK;
+}
+
+/* Append what is left of the current line to lines->text; *ended at its end or the file's. */
+static sundog_status append_block(md_lines *lines, bool *ended)
+{
+    if (lines->at == lines->n_block) {
+        lines->n_block = fread(lines->block, 1, BLOCK_BYTES, lines->file);
+        lines->at = 0;
+    }
+    const char *begin = lines->block + lines->at;
+    size_t n = lines->n_block - lines->at;
+    const char *newline = n > 0 ? memchr(begin, '\n', n) : NULL;
+    if (newline) n = (size_t)(newline - begin) + 1;
+    if (lines->n + n > MAX_LINE)
+        return base_fail(SUNDOG_ERR_INPUT, "%s:%lld: a line of more than %d characters: this is "
+                         "not a text file", lines->path, (long long)lines->number + 1, MAX_LINE);
+    BASE_RESERVE(lines->text, lines->capacity, lines->n + n + 1);
+    if (n > 0) memcpy(lines->text + lines->n, begin, n);
+    lines->n += n;
+    lines->at += n;
+    *ended = newline || n == 0;
     return SUNDOG_OK;
 }
 
 sundog_status md_lines_next(md_lines *lines, bool *more)
 {
-    ssize_t n = getline(&lines->text, &lines->capacity, lines->file);
-    if (n < 0) {
-        if (ferror(lines->file))
-            return base_fail(SUNDOG_ERR_IO, "cannot read %s: %s", lines->path, strerror(errno));
-        *more = false;
-        return SUNDOG_OK;
-    }
+    lines->n = 0;
+    for (bool ended = false; !ended;) BASE_TRY(append_block(lines, &ended));
+    if (ferror(lines->file))
+        return base_fail(SUNDOG_ERR_IO, "cannot read %s: %s", lines->path, strerror(errno));
+    *more = lines->n > 0;
+    if (!*more) return SUNDOG_OK;
     lines->number++;
-    if (n > 0 && lines->text[n - 1] == '\n') n--;
-    if (n > 0 && lines->text[n - 1] == '\r') n--;
-    lines->text[n] = '\0';
-    lines->n = (size_t)n;
+    if (lines->text[lines->n - 1] == '\n') lines->n--;
+    if (lines->n > 0 && lines->text[lines->n - 1] == '\r') lines->n--;
+    lines->text[lines->n] = '\0';
     if (memchr(lines->text, '\0', lines->n))
         return md_lines_fail(lines, SUNDOG_ERR_INPUT, "a NUL byte: this is not a text file");
-    *more = true;
     return SUNDOG_OK;
 }
 
@@ -59,7 +81,8 @@ sundog_status md_lines_fail(const md_lines *lines, sundog_status status, const c
 void md_lines_close(md_lines *lines)
 {
     if (lines->file) fclose(lines->file);
-    free(lines->text);              /* from getline */
+    base_free(lines->text);
+    base_free(lines->block);
     base_free(lines->path);
     memset(lines, 0, sizeof *lines);
 }

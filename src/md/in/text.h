@@ -5,13 +5,16 @@
 
 #include <stdio.h>
 
-/* A file read line by line, of any length; CR before LF is dropped. */
+/* A file read line by line; CR before LF is dropped. A line may have 16 MiB: what has more is no
+ * text (a device would go on for ever), and is refused before it fills the memory. */
 typedef struct md_lines {
     char *path;
     FILE *file;
     char *text;                     /* the current line, without its end; may be changed */
     size_t n;                       /* its length */
     size_t capacity;
+    char *block;                    /* read ahead; [at, n_block) is still to come */
+    size_t at, n_block;
     int64_t number;                 /* of the current line, from 1 */
     int64_t n_bytes;                /* size of the file, 0 when it has none (a pipe) */
 } md_lines;

@@ -1,6 +1,7 @@
-/* Numbers in text: the same bits as strtod for whatever is a decimal, a refusal for all else. */
-#include "check.h"
+/* Numbers in text: the same bits as strtod for whatever is a decimal, a refusal for all else. Lines
+ * of a file, longer than what is read at once or than any text has. */
 #include "md/in/text.h"
+#include "scratch.h"
 
 #include <math.h>
 #include <string.h>
@@ -90,8 +91,64 @@ static void test_words(void)
     CHECK(!md_text_same_name("nstxout", "nstxoutx") && !md_text_same_name("a", ""));
 }
 
+/* Lines around the size of a block; the last one ends with the file. */
+static void test_lines(void)
+{
+    enum { BLOCK = 1 << 16, N = 3 * BLOCK };
+    char *text = malloc(N);
+    CHECK(text);
+    static const size_t length[] = {0, 1, BLOCK - 5, 2, BLOCK, BLOCK - 1, 7};
+    size_t n = 0, n_lines = sizeof length / sizeof *length;
+    for (size_t k = 0; k < n_lines; k++) {
+        memset(text + n, 'a' + (int)k, length[k]);
+        n += length[k];
+        if (k % 2 == 0) text[n++] = '\r';
+        if (k + 1 < n_lines) text[n++] = '\n';
+    }
+    md_lines lines;
+    bool more;
+    CHECK_OK(md_lines_open(scratch_write_bytes("lines", text, n), &lines));
+    for (size_t k = 0; k < n_lines; k++) {
+        CHECK_OK(md_lines_next(&lines, &more));
+        CHECK(more && (size_t)lines.number == k + 1 && strlen(lines.text) == lines.n);
+        CHECK(lines.n == length[k]);
+        CHECK(lines.n == 0 || (lines.text[0] == 'a' + (int)k && lines.text[length[k] - 1] ==
+                               lines.text[0]));
+    }
+    CHECK_OK(md_lines_next(&lines, &more));
+    CHECK(!more);
+    md_lines_close(&lines);
+    free(text);
+}
+
+/* A device gives bytes for ever; its only line must not be read to the end. */
+static void test_endless_line(void)
+{
+    md_lines lines;
+    bool more;
+    CHECK_OK(md_lines_open("/dev/zero", &lines));
+    scratch_expect(md_lines_next(&lines, &more),
+                   "/dev/zero:1: a line of more than 16777216 characters", "/dev/zero");
+    md_lines_close(&lines);
+}
+
+/* What a message quotes may move no cursor and begin no line. */
+static void test_message_is_one_line(void)
+{
+    md_lines lines;
+    bool more;
+    CHECK_OK(md_lines_open(scratch_write("a\x1b.txt", "x\n"), &lines));
+    CHECK_OK(md_lines_next(&lines, &more));
+    md_lines_fail(&lines, SUNDOG_ERR_INPUT, "found \"%s\"", "\x1b[2J\ta\nb\x7f\xc3\xa9");
+    CHECK(strstr(sundog_last_error(), "/a?.txt:1: found \"?[2J a b?\xc3\xa9\""));
+    md_lines_close(&lines);
+}
+
 int main(void)
 {
+    test_lines();
+    test_endless_line();
+    test_message_is_one_line();
     test_doubles();
     test_random_doubles();
     test_integers();

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "md/in/top_parser.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,13 @@ static int compare_int(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void md_exclusions_build(int n_atoms, const top_pair *bond, size_t n_bonds, int nrexcl,
+int64_t md_exclusions_limit(int n_atoms)
+{
+    int64_t limit = (INT64_C(1) << 24) + INT64_C(256) * n_atoms;
+    return limit < INT_MAX ? limit : INT_MAX;
+}
+
+bool md_exclusions_build(int n_atoms, const top_pair *bond, size_t n_bonds, int nrexcl,
                          const top_pair *extra, size_t n_extra, int **start, int **excluded)
 {
     int *bond_start, *bonded, *extra_start, *extra_partner;
@@ -42,8 +49,9 @@ void md_exclusions_build(int n_atoms, const top_pair *bond, size_t n_bonds, int 
     int *seen = base_alloc_zero((size_t)n_atoms * sizeof *seen);    /* i + 1: found for atom i */
     int *all = NULL;
     size_t capacity = 0, n = 0;
+    const int64_t limit = md_exclusions_limit(n_atoms);
     *start = base_alloc(((size_t)n_atoms + 1) * sizeof **start);
-    for (int i = 0; i < n_atoms; i++) {
+    for (int i = 0; i < n_atoms && (int64_t)n <= limit; i++) {
         int n_found = 1, begin = 0;
         found[0] = i;
         seen[i] = i + 1;
@@ -68,7 +76,8 @@ void md_exclusions_build(int n_atoms, const top_pair *bond, size_t n_bonds, int 
         memcpy(all + n, found + 1, ((size_t)n_found - 1) * sizeof *all);
         n += (size_t)n_found - 1;
     }
-    (*start)[n_atoms] = (int)n;
+    bool fits = (int64_t)n <= limit;
+    (*start)[n_atoms] = fits ? (int)n : 0;
     *excluded = all;
     base_free(bond_start);
     base_free(bonded);
@@ -76,4 +85,5 @@ void md_exclusions_build(int n_atoms, const top_pair *bond, size_t n_bonds, int 
     base_free(extra_partner);
     base_free(found);
     base_free(seen);
+    return fits;
 }

@@ -10,7 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_DEPTH = 64, MAX_EXPANDED = 1 << 20 };
+/* What files may ask for at most: a few lines that include or define each other would otherwise
+ * keep a reader busy for years. */
+enum { MAX_DEPTH = 64, MAX_INCLUDES = 10000, MAX_EXPANDED = 1 << 16, MAX_GROWN = 1 << 22,
+       MAX_RATIO = 64 };
 #define BLANKS " \t\r\n\v\f"
 
 /* Every file that was opened, kept for messages. */
@@ -55,6 +58,7 @@ struct md_preprocessor {
     size_t capacity_macro;
     char *joined, *expanded;        /* the line after joining, after expansion */
     size_t n_joined, n_expanded, capacity_joined, capacity_expanded;
+    size_t n_before, n_after;       /* characters of all lines so far, without and with values */
     char where[1024];
 };
 
@@ -203,6 +207,9 @@ static sundog_status check_cycle(const md_preprocessor *p, const struct stat *in
     if (p->n_open == MAX_DEPTH)
         return md_preprocessor_fail(p, from, SUNDOG_ERR_INPUT, "more than %d nested #include",
                                     MAX_DEPTH);
+    if (p->n_sources == MAX_INCLUDES)
+        return md_preprocessor_fail(p, from, SUNDOG_ERR_INPUT, "more than %d #include in all",
+                                    MAX_INCLUDES);
     return SUNDOG_OK;
 }
 
@@ -422,6 +429,12 @@ sundog_status md_preprocessor_next(md_preprocessor *p, char **line, md_place *pl
                                         "with #define values put in, the line has more than %d "
                                         "characters or %d values within values", MAX_EXPANDED,
                                         MAX_DEPTH);
+        p->n_before += strlen(text);
+        p->n_after += p->n_expanded;
+        if (p->n_after > MAX_GROWN + MAX_RATIO * p->n_before)
+            return md_preprocessor_fail(p, *place, SUNDOG_ERR_INPUT,
+                                        "#define values make %zu characters of the %zu up to here",
+                                        p->n_after, p->n_before);
         *line = md_text_trim(p->expanded);
         if (**line) return SUNDOG_OK;
     }

@@ -26,6 +26,9 @@ static const top_form forms[] = {
     {"settles",     1, MD_SETTLE,           TOP_NO_TABLE,         2,  false, true},
     {"position_restraints", 1, MD_POSRES,   TOP_NO_TABLE,         3,  false, false},
 };
+/* Far beyond every unit, and c12 = 4 epsilon sigma^12 of it is still a number. */
+static const double largest_number = 1e20;
+
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
 /* Function types of GROMACS that are not here. */
@@ -108,6 +111,9 @@ sundog_status top_read_numbers(top_parser *parser, char *const *word, int n, dou
         if (!md_text_double(word[k], strlen(word[k]), &out[k]))
             return top_fail(parser, SUNDOG_ERR_INPUT, "[ %s ]: expected a number, found \"%s\"",
                             parser->directive, word[k]);
+        if (fabs(out[k]) > largest_number)
+            return top_fail(parser, SUNDOG_ERR_INPUT, "[ %s ]: %s is absurd", parser->directive,
+                            word[k]);
     }
     return SUNDOG_OK;
 }

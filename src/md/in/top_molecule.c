@@ -359,9 +359,13 @@ sundog_status top_finish_molecule(top_parser *parser)
     if (moltype->n_atoms == 0)
         return md_preprocessor_fail(parser->preprocessor, molecule->place, SUNDOG_ERR_INPUT,
                                     "molecule %s has no [ atoms ]", moltype->name);
-    md_exclusions_build(moltype->n_atoms, (const top_pair *)molecule->bond, molecule->n_bonds,
-                        molecule->nrexcl, (const top_pair *)molecule->excluded,
-                        molecule->n_excluded, &moltype->exclusion_start, &moltype->exclusion);
+    if (!md_exclusions_build(moltype->n_atoms, (const top_pair *)molecule->bond, molecule->n_bonds,
+                             molecule->nrexcl, (const top_pair *)molecule->excluded,
+                             molecule->n_excluded, &moltype->exclusion_start, &moltype->exclusion))
+        return md_preprocessor_fail(parser->preprocessor, molecule->place, SUNDOG_ERR_UNSUPPORTED,
+                                    "molecule %s: nrexcl = %d makes more than %lld exclusions",
+                                    moltype->name, molecule->nrexcl,
+                                    (long long)md_exclusions_limit(moltype->n_atoms));
     if (parser->constraints != MD_CONSTRAINTS_NONE) {
         BASE_TRY(constrain_bonds(parser, MD_BOND));
         BASE_TRY(constrain_bonds(parser, MD_BOND_G96));

@@ -147,7 +147,9 @@ void top_molecule_clear(top_molecule *molecule);
 
 /* ---- exclusions.c --------------------------------------------------------------------------- */
 
-/* Exclusions of all atoms within nrexcl bonds, and of the pairs `extra`. */
-void md_exclusions_build(int n_atoms, const top_pair *bond, size_t n_bonds, int nrexcl,
+/* Exclusions of all atoms within nrexcl bonds, and of the pairs `extra`. False when there are more
+ * than md_exclusions_limit: a large nrexcl excludes every pair of a large molecule. */
+bool md_exclusions_build(int n_atoms, const top_pair *bond, size_t n_bonds, int nrexcl,
                          const top_pair *extra, size_t n_extra, int **start, int **excluded);
+int64_t md_exclusions_limit(int n_atoms);
 #endif

@@ -118,6 +118,43 @@ static void make_folder(const char *name)
     CHECK(mkdir(path, 0700) == 0);
 }
 
+/* A few lines that would take years: files that include the next one, values within values. */
+static void test_bombs(void)
+{
+    char name[16], text[512], seen[64];
+    for (int k = 0; k < 8; k++) {
+        text[0] = '\0';
+        for (int copy = 0; copy < 10 && k < 7; copy++)
+            sprintf(text + strlen(text), "#include \"%d.itp\"\n", k + 1);
+        snprintf(name, sizeof name, "%d.itp", k);
+        scratch_write(name, text);
+    }
+    const char *includes = "#include \"0.itp\"\n";
+    scratch_expect(preprocess(scratch_write("p.top", includes), NULL, seen, sizeof seen),
+                   "more than 10000 #include in all", includes);
+
+    char *values = malloc(1 << 16), *at = values;
+    CHECK(values);
+    for (int k = 0; k < 15; k++) at += sprintf(at, "#define A%d A%d A%d\n", k, k + 1, k + 1);
+    char *lines = at;
+    for (int k = 0; k < 1000; k++) at += sprintf(at, "A2\n");
+    scratch_expect(preprocess(scratch_write("p.top", values), NULL, seen, sizeof seen),
+                   "#define values make ", "A2 many times");
+    strcpy(lines, "A0\n");
+    scratch_expect(preprocess(scratch_write("p.top", values), NULL, seen, sizeof seen),
+                   "p.top:16: with #define values put in, the line has more than 65536", "A0");
+    free(values);
+}
+
+/* Only regular files are included: a device has no end, a pipe may have no beginning. */
+static void test_devices(void)
+{
+    char seen[64];
+    const char *text = "#include \"/dev/zero\"\n";
+    scratch_expect(preprocess(scratch_write("p.top", text), NULL, seen, sizeof seen),
+                   "p.top:1: no file \"/dev/zero\"", text);
+}
+
 static const char *in_scratch(const char *name)
 {
     static char path[8][192];
@@ -214,6 +251,8 @@ int main(void)
     scratch_write("p.top", "");
     test_preprocessor();
     test_preprocessor_refusals();
+    test_bombs();
+    test_devices();
     test_search();
     return 0;
 }

@@ -260,6 +260,7 @@ static const char *const refusals[][2] = {
     {"[ defaults ]\n1 4\n", "a.top:2: [ defaults ]: combination rule 4; there are 1, 2 and 3"},
     {"[ defaults ]\n1 2 maybe\n", "a.top:2: [ defaults ]: gen-pairs is yes or no, not \"maybe\""},
     {"[ defaults ]\n1 2 no x\n", "a.top:2: [ defaults ]: expected a number, found \"x\""},
+    {"[ defaults ]\n1 2 no 1e21\n", "a.top:2: [ defaults ]: 1e21 is absurd"},
     {"[ defaults ]\n1 2 no 1 1 10\n", "a.top:2: [ defaults ]: a repulsion power of 10"},
     {"[ defaults ]\n1\n", "a.top:2: [ defaults ]: expected function type and combination rule"},
     {DEF "1 2\n", "a.top:3: [ defaults ]: a second line"},
@@ -452,6 +453,23 @@ static void test_long_molecule(void)
     free(text);
 }
 
+/* A large nrexcl excludes all pairs of a molecule: a small file must not ask for much memory. */
+static void test_many_exclusions(void)
+{
+    enum { N = 5000 };
+    char *text = malloc(64 * (size_t)N), *at = text;
+    CHECK(text);
+    at += sprintf(at, TYPES "[ moleculetype ]\nM 1000000\n[ atoms ]\n");
+    for (int i = 1; i <= N; i++) at += sprintf(at, "%d A 1 R A 1\n", i);
+    at += sprintf(at, "[ bonds ]\n");
+    for (int i = 1; i < N; i++) at += sprintf(at, "%d %d 1 0.1 1\n", i, i + 1);
+    sprintf(at, END);
+    md_topology *t;
+    scratch_expect(read_top(scratch_write("a.top", text), NULL, MD_CONSTRAINTS_NONE, &t),
+                   "molecule M: nrexcl = 1000000 makes more than 18057216 exclusions", "M");
+    free(text);
+}
+
 int main(void)
 {
     scratch_write("a.top", "");
@@ -461,5 +479,6 @@ int main(void)
     test_refusals();
     test_refused_directives_are_not_offered();
     test_long_molecule();
+    test_many_exclusions();
     return 0;
 }

@@ -11,6 +11,9 @@ target_compile_options(sundog_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
 if(SUNDOG_SANITIZE STREQUAL "address")
   set(san -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+elseif(SUNDOG_SANITIZE STREQUAL "fuzzer")       # clang alone; targets link libFuzzer's main
+  set(san -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow
+    -fno-omit-frame-pointer -fno-sanitize-recover=undefined,float-cast-overflow)
 elseif(SUNDOG_SANITIZE STREQUAL "thread")
   set(san -fsanitize=thread -fno-omit-frame-pointer)
 endif()

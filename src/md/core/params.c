@@ -24,6 +24,8 @@ void md_params_default(md_params *params)
     params->rvdw = 1.0;
     params->tcoupl = MD_TCOUPL_NO;
     params->nsttcouple = -1;
+    params->gen_temp = 300.0;
+    params->gen_seed = -1;
     params->constraints = MD_CONSTRAINTS_NONE;
     params->lincs_order = 4;
     params->lincs_iter = 1;

@@ -50,6 +50,9 @@ typedef struct md_params {
     int nsttcouple;                 /* md_mdp_read sets it when there is coupling; else -1 */
     char tc_grps[2048];             /* names of groups, as given */
     md_reals tau_t, ref_t;          /* ps, K; a value each with coupling. tau_t < 0: not coupled */
+    bool gen_vel;
+    double gen_temp;                /* K */
+    int64_t gen_seed;               /* -1: pick one and say which */
     md_constraints constraints;
     bool continuation;
     int lincs_order, lincs_iter;

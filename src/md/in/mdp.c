@@ -356,6 +356,9 @@ static sundog_status complete(reader *r)
     BASE_TRY(check_switch(r));
     BASE_TRY(complete_energy_intervals(r));
     BASE_TRY(complete_thermostat(r));
+    if (p->gen_vel && p->continuation)
+        return fail_at(r, "gen-vel", "gen-vel = yes and continuation = yes: velocities are "
+                       "generated for a start, not for the continuation of a run; choose one");
     if (p->comm_mode != MD_COMM_NONE && p->nstcomm == 0) {
         p->comm_mode = MD_COMM_NONE;
         note(p, "nstcomm = 0: comm-mode set to none");

@@ -3,16 +3,16 @@
 #include "md/run/setup.h"
 
 #include "base/alloc.h"
-#include "md/core/units.h"
-#include "md/core/vec.h"
 #include "md/in/gro.h"
 #include "md/in/mdp.h"
 #include "md/in/top.h"
 #include "md/pairs/buffer.h"
 #include "md/run/restraints.h"
+#include "md/run/velocities.h"
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ static sundog_status read_inputs(const md_run_options *options, md_system *syste
     md_state *state = &system->state;
     status = md_box_check(&state->box);
     if (status != SUNDOG_OK) return base_fail(status, "%s: %s", options->conf, sundog_last_error());
-    if (!state->has_velocities)
+    if (!state->has_velocities && !system->params.gen_vel)
         note(system, "Note: %s has no velocities; the run starts from rest.\n", options->conf);
     state->step = system->params.init_step;
     state->time = system->params.tinit + (double)state->step * system->params.dt;
@@ -106,20 +106,33 @@ static sundog_status replicate(const md_run_options *options, md_system *system)
     return md_topology_replicate(system->topology, copies);
 }
 
+/* With -reproducible a function of the system, else from the operating system. */
+static int64_t pick_seed(const md_run_options *options, const md_system *system)
+{
+    if (options->reproducible) return (int64_t)(system->topology_hash >> 33);
+    uint32_t random = 0;
+    FILE *file = fopen("/dev/urandom", "rb");
+    if (!file || fread(&random, sizeof random, 1, file) != 1) random = (uint32_t)getpid();
+    if (file) fclose(file);
+    return random >> 1;
+}
+
 static void choose_seed(const md_run_options *options, md_system *system)
 {
     md_params *params = &system->params;
     if (params->ld_seed != -1 || params->tcoupl == MD_TCOUPL_NO) return;
-    if (options->reproducible) {
-        params->ld_seed = (int64_t)(system->topology_hash >> 33);
-    } else {
-        uint32_t random = 0;
-        FILE *file = fopen("/dev/urandom", "rb");
-        if (!file || fread(&random, sizeof random, 1, file) != 1) random = (uint32_t)getpid();
-        if (file) fclose(file);
-        params->ld_seed = random >> 1;
-    }
+    params->ld_seed = pick_seed(options, system);
     note(system, "Random seed of the thermostat: %" PRId64 "\n", params->ld_seed);
+}
+
+static void generate_velocities(const md_run_options *options, md_system *system)
+{
+    md_params *params = &system->params;
+    if (!params->gen_vel || system->continued) return;
+    if (params->gen_seed == -1) params->gen_seed = pick_seed(options, system);
+    md_velocities_generate(system->topology, params->gen_temp, params->gen_seed, &system->state);
+    note(system, "Velocities are generated for %g K with gen-seed = %" PRId64 "\n",
+         params->gen_temp, params->gen_seed);
 }
 
 /* A run goes on where the checkpoint was written. */
@@ -165,23 +178,6 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
     note(system, "Going on from %s, step %" PRId64 ".\n", options->cpi, system->state.step);
     md_checkpoint_destroy(&checkpoint);
     return SUNDOG_OK;
-}
-
-/* Temperature of the velocities in the state; 0 when there are none. */
-static double start_temperature(const md_system *system)
-{
-    const md_topology *topology = system->topology;
-    if (!system->state.has_velocities || system->n_dof <= 0) return 0;
-    double twice_ekin = 0;
-    for (int b = 0; b < topology->n_molblocks; b++) {
-        const md_molblock *block = &topology->molblock[b];
-        const md_moltype *moltype = &topology->moltype[block->moltype];
-        int64_t atom = block->first_atom;
-        for (int m = 0; m < block->count; m++)
-            for (int i = 0; i < moltype->n_atoms; i++, atom++)
-                twice_ekin += moltype->atom[i].mass * vec_norm2(system->state.v[atom]);
-    }
-    return twice_ekin / (system->n_dof * MD_BOLTZ);
 }
 
 static sundog_status choose_lists(const md_run_options *options, md_system *system)
@@ -321,9 +317,14 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     /* Before a checkpoint takes the place of the start structure: a run that goes on must have the
      * lists of the one that it continues. */
     system->temperature = md_groups_temperature(&system->groups);
-    if (!(system->temperature > 0)) system->temperature = start_temperature(system);
+    if (!(system->temperature > 0))
+        system->temperature =
+            params->gen_vel
+                ? params->gen_temp
+                : md_velocities_temperature(system->topology, &system->state, system->n_dof);
     BASE_TRY(read_checkpoint(options, system));
     choose_seed(options, system);
+    generate_velocities(options, system);
 
     bool endless = params->nsteps < 0 || params->nsteps > INT64_MAX - params->init_step;
     system->last_step = endless ? INT64_MAX : params->init_step + params->nsteps;

@@ -89,9 +89,12 @@ int command_run(int argc, char **argv)
     if (result.interrupted)
         fprintf(stderr, "Stopped after %" PRId64 " steps; go on with -cpi %s/state.cpt\n",
                 result.n_steps, args.options.out_dir);
-    printf("%" PRId64 " atoms, %d x %d x %d domains, %" PRId64
-           " steps: %.4f ms/step, %.2f ns/day\n",
+    printf("%" PRId64 " atoms, %d x %d x %d domains, %" PRId64 " steps: %.4f ms/step",
            result.n_atoms, result.grid[0], result.grid[1], result.grid[2], result.n_steps,
-           result.ms_per_step, result.ns_per_day);
+           result.ms_per_step);
+    if (result.minimisation[0] == '\0')
+        printf(", %.2f ns/day\n", result.ns_per_day);
+    else
+        printf("\n%s", result.minimisation);
     return 0;
 }

@@ -117,11 +117,90 @@ case_blow_up() {
     printf 'verlet-buffer-tolerance = -1\nrlist = 1\ncontinuation = yes\n' >>wild.mdp
     for scheme in return shell; do
         for rung in reference pulse fused direct; do
-            expect 1 'step [0-9]*: [A-Z]*: .* atoms [0-9]' timeout 60 "$sundog" run -f wild.mdp \
-                $water -dd 2 2 2 -scheme $scheme -exchange $rung -o wild
+            expect 1 'step [0-9]*, domain ([01] [01] [01]): [A-Z]*: .* atoms [0-9]' timeout 60 \
+                "$sundog" run -f wild.mdp $water -dd 2 2 2 -scheme $scheme -exchange $rung -o wild
         done
     done
     grep -q '^Error: step ' wild/md.log || fail 'md.log does not say why the run ended'
+    # positions before and after, older ones kept; those before the first step are the start's
+    expect 1 'wild/step0b.gro, wild/step0c.gro' "$sundog" run -f wild.mdp $water -dd 1 2 2 -o wild
+    [ -s 'wild/#step0b.gro.8#' ] && [ -s 'wild/#step0c.gro.8#' ] || fail 'old dumps were not kept'
+    sed 's/dt = .*/dt = 0.0001/' wild.mdp >calm.mdp
+    expect 0 'ns/day' "$sundog" run -f calm.mdp $water -nsteps 0 -o start
+    cut -c1-44 start/confout.gro | tail -n +2 >want.gro
+    cut -c1-44 wild/step0b.gro | tail -n +2 | cmp want.gro - >&2 || fail 'positions before'
+    [ "$(wc -l <wild/step0c.gro)" -eq 1503 ] || fail 'positions after'
+}
+
+# A good run, then a change that breaks it: its checkpoint stays, and so does what was written.
+case_broken_restart() {
+    expect 0 'ns/day' "$sundog" run -f nve.mdp $water -dd 2 2 1 -o broken -nsteps 20
+    cp broken/state.cpt good.cpt
+    cp broken/traj.trr good.trr
+    # forces of two atoms on one spot: the energy is not finite in the first step
+    argon=$source/systems/lj/argon_4k
+    awk 'NR == 3 { x = substr($0, 21) } NR == 12 { $0 = substr($0, 1, 20) x } { print }' \
+        "$argon/conf.gro" >spot.gro
+    expect 1 'step 0, .*not finite.* on atom 1*[01] (AR of AR 1*[01]*) in domain (' \
+        "$sundog" run -f nve.mdp -c spot.gro -p "$argon/topol.top" -dd 2 2 1 -o spot
+    [ -s spot/step0b.gro ] || fail 'no dump of a system with two atoms on one spot'
+    [ -e spot/state.cpt ] && fail 'a broken run left a checkpoint'
+    cmp good.cpt broken/state.cpt >&2 || fail 'a checkpoint changed'
+    cmp good.trr broken/traj.trr >&2 || fail 'a trajectory changed'
+}
+
+# LINCS warns with atoms and angle, counts, and stops when there are too many.
+case_lincs_warnings() {
+    { cat md.mdp; echo 'lincs-warnangle = 2'; } >strict.mdp
+    strict="$sundog run -f strict.mdp $water -dd 2 1 1"
+    GMX_MAXCONSTRWARN=-1 expect 0 'LINCS WARNING: .* bonds* turned by more than 2 degrees' $strict \
+        -o warned
+    grep -q '^Step [0-9]*, domain ([01] 0 0): LINCS WARNING' warned/md.log ||
+        fail 'no warning in md.log'
+    grep -q '^  atom [0-9]* (.* of ETH [0-9]*) and atom [0-9]* .*: [0-9.]* degrees' warned/md.log ||
+        fail 'no atoms in the warning'
+    [ "$(grep -c 'LINCS WARNING' warned/md.log)" -eq \
+        "$(awk '/LINCS warnings, see above/ { print $1 }' warned/md.log)" ] ||
+        fail 'warnings are not all in md.log'
+    grep -q 'md.log alone' out.txt || fail 'the terminal is flooded'
+    GMX_MAXCONSTRWARN=7 expect 1 'more than 7 LINCS warnings' $strict -o stopped
+    [ -s stopped/step0b.gro ] || ls stopped/step*b.gro >/dev/null || fail 'no dump'
+    expect 0 'ns/day' $run -dd 2 1 1 -o unwarned
+    grep -q WARNING unwarned/md.log && fail 'a warning without a reason'
+}
+
+# minimise, then run from the result
+case_minimise() {
+    sed 's/integrator = md/integrator = steep/; s/nsteps = .*/nsteps = 40/' md.mdp >em.mdp
+    printf 'emtol = 10\nemstep = 0.01\n' >>em.mdp
+    em="$sundog run -f em.mdp $water"
+    expect 0 'ran out of steps before it reached Fmax < 10 .*40 steps' $em -dd 2 2 1 -o em
+    for file in $files md.log; do [ -s "em/$file" ] || fail "no em/$file"; done
+    [ -e em/state.cpt ] && fail 'a minimiser wrote a checkpoint'
+    head -1 em/energy.csv | grep -q 'Potential' || fail 'no potential in energy.csv'
+    head -1 em/energy.csv | grep -q 'Temperature' && fail 'a temperature without motion'
+    [ "$(sed -n 3p em/confout.gro | wc -c)" -eq 45 ] || fail 'velocities in confout.gro'
+    grep -q '^ *12 .* atom [0-9]* (' em/md.log || fail 'no line of step 12 in md.log'
+    expect 0 'step 40 of 40, Epot\|step 0 of 40, Epot' $em -dd 2 2 1 -o em_v -v
+    expect 0 'ns/day' "$sundog" run -f md.mdp -c em/confout.gro -p "$box/topol.top" -o after
+    # no checkpoints: none read, none needed
+    expect 1 'integrator = steep .* no checkpoints' $em -o em2 -cpi after/state.cpt
+    expect 0 'no checkpoint' $em -o em2 -cpi em2/state.cpt -nsteps 3
+    for other in cg l-bfgs; do
+        sed "s/integrator = .*/integrator = $other/" em.mdp >other.mdp
+        expect 1 "integrator = $other is not supported; supported: md, steep" "$sundog" run \
+            -f other.mdp $water -o em3
+    done
+    sed 's/emtol = .*/emtol = 0/' em.mdp >other.mdp
+    expect 1 'emtol = 0: must be positive' "$sundog" run -f other.mdp $water -o em3
+    # stopped by a signal: the lowest energy so far
+    sed 's/emtol = .*/emtol = 1e-6/' em.mdp >long.mdp
+    $sundog run -f long.mdp $water -nsteps -1 -dd 2 1 1 -o em4 >out.txt 2>&1 &
+    pid=$!
+    wait_lines em4/energy.csv 4
+    kill -TERM $pid
+    wait $pid || fail 'exit code of a minimiser after SIGTERM'
+    grep -q 'was stopped' out.txt && [ -s em4/confout.gro ] || fail 'a stopped minimiser'
 }
 
 files='energy.csv ener.edr traj_comp.xtc traj.trr confout.gro'
@@ -352,7 +431,8 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-[ $# -gt 0 ] || set -- usage input_errors grids start blow_up files first_and_last restart \
+[ $# -gt 0 ] || set -- usage input_errors grids start blow_up broken_restart lincs_warnings \
+    minimise files first_and_last restart \
     restart_refused signals impatient endless two_runs suspended killed replicate
 for name in "$@"; do
     "case_$name"

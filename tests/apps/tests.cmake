@@ -1,5 +1,6 @@
 # The program from outside, one test a case.
-foreach(case usage input_errors grids start blow_up files first_and_last restart
+foreach(case usage input_errors grids start blow_up broken_restart lincs_warnings minimise files
+    first_and_last restart
     restart_refused signals impatient endless two_runs suspended killed replicate)
   add_test(NAME program_${case} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_program.sh
     $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} ${case})

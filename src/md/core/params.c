@@ -5,7 +5,10 @@
 void md_params_default(md_params *params)
 {
     memset(params, 0, sizeof *params);
+    params->integrator = MD_INTEGRATOR_MD;
     params->dt = 0.001;
+    params->emtol = 10;
+    params->emstep = 0.01;
     params->comm_mode = MD_COMM_LINEAR;
     params->nstcomm = 100;
     params->nstlog = 1000;

@@ -3,6 +3,7 @@
 #define MD_PARAMS_H
 #include "base/status.h"
 
+typedef enum md_integrator { MD_INTEGRATOR_MD, MD_INTEGRATOR_STEEP } md_integrator;
 typedef enum md_coulomb { MD_COULOMB_CUTOFF, MD_COULOMB_REACTION_FIELD } md_coulomb;
 typedef enum md_vdw_modifier {
     MD_VDW_NONE, MD_VDW_POTENTIAL_SHIFT, MD_VDW_FORCE_SWITCH, MD_VDW_POTENTIAL_SWITCH
@@ -28,10 +29,12 @@ typedef struct md_reals {
 typedef struct md_params {
     char title[256];
     char define[1024], include[1024];   /* as given: "-DFLEXIBLE -DPOSRES", "-Ifolder" */
-    double dt;                      /* ps */
+    md_integrator integrator;
+    double dt;                      /* ps; 1 for a minimiser: its times are step numbers */
     int64_t nsteps;                 /* -1: no end */
     int64_t init_step;
     double tinit;                   /* ps */
+    double emtol, emstep;           /* minimiser: kJ/mol/nm, nm */
     md_comm_mode comm_mode;
     int nstcomm;
     int nstlog, nstcalcenergy, nstenergy;

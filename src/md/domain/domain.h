@@ -30,6 +30,9 @@ enum {
 /* Even grid n[0] x n[1] x n[2]; relative[k] (may be NULL) are relative cell sizes along axis k. */
 sundog_status md_grid_create(const int n[3], const double *const relative[3], md_grid *out);
 void md_grid_destroy(md_grid *grid);
+/* How messages name a domain: "domain (0 1 1)", its place along x, y, z. Returns text. */
+enum { MD_GRID_TEXT = 48 };
+const char *md_grid_text(const md_grid *grid, int rank, char text[MD_GRID_TEXT]);
 /* Largest number of pulses that any cell needs along each axis. */
 void md_grid_pulses(const md_grid *grid, const md_box *box, const md_reach *reach, int n_pulses[3]);
 /* Can this grid run? If not, the error names the axis, the cell size, what is needed, and the

@@ -15,6 +15,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char axis_name[3] = {'x', 'y', 'z'};
@@ -59,6 +60,13 @@ void md_grid_destroy(md_grid *grid)
 {
     for (int k = 0; k < 3; k++) base_free(grid->bound[k]);
     memset(grid, 0, sizeof *grid);
+}
+
+const char *md_grid_text(const md_grid *grid, int rank, char text[MD_GRID_TEXT])
+{
+    int nz = grid->n[2], ny = grid->n[1];
+    snprintf(text, MD_GRID_TEXT, "domain (%d %d %d)", rank / (ny * nz), rank / nz % ny, rank % nz);
+    return text;
 }
 
 int md_grid_find(const md_grid *grid, int axis, double fraction)

@@ -8,6 +8,7 @@
 #include "md/domain/domain_impl.h"
 
 #include "base/alloc.h"
+#include "md/core/atom_text.h"
 #include "md/core/vec.h"
 
 #include <math.h>
@@ -52,13 +53,25 @@ static double group_radius2(const double (*x)[3], int size)
 static sundog_status lost_atom(const md_domain *domain, int row, int size)
 {
     const md_rows *rows = &domain->rows;
+    char text[MD_ATOM_TEXT];
     for (int last = row + size - 1; row < last; row++)
         if (!isfinite(rows->x[row][0] + rows->x[row][1] + rows->x[row][2])) break;
     return base_fail(SUNDOG_ERR_PHYSICS,
-                     "atom %lld is lost: its position is (%g, %g, %g) nm; the system has blown up "
+                     "%s is lost: its position is (%g, %g, %g) nm; the system has blown up "
                      "(bad start, too large a time step or wrong parameters)",
-                     (long long)rows->gid[row] + 1, rows->x[row][0], rows->x[row][1],
-                     rows->x[row][2]);
+                     md_atom_text(domain->topology, rows->gid[row], text), rows->x[row][0],
+                     rows->x[row][1], rows->x[row][2]);
+}
+
+static sundog_status broken_group(const md_domain *domain, int row, double radius)
+{
+    const double *x = domain->rows.x[row];
+    char text[MD_ATOM_TEXT];
+    return base_fail(SUNDOG_ERR_PHYSICS,
+                     "the constrained atoms around %s at (%.4f, %.4f, %.4f) nm are %.4g nm apart, "
+                     "at most %.4g nm is possible: constraints are broken",
+                     md_atom_text(domain->topology, domain->rows.gid[row], text), x[0], x[1], x[2],
+                     radius, domain->reach.group_radius);
 }
 
 /* How far an atom may be from its reference before the run must be considered broken: the bound by
@@ -88,11 +101,7 @@ static sundog_status assign(md_domain *domain, size_t *n_groups, double *radius)
         if (radius2 <= most) continue;
         most = radius2;
         if (sqrt(most) > radius_limit(domain))
-            return base_fail(SUNDOG_ERR_PHYSICS,
-                             "the constrained atoms around atom %lld at (%.4f, %.4f, %.4f) nm are "
-                             "%.4g nm apart, at most %.4g nm is possible: constraints are broken",
-                             (long long)rows->gid[row] + 1, rows->x[row][0], rows->x[row][1],
-                             rows->x[row][2], sqrt(most), domain->reach.group_radius);
+            return broken_group(domain, row, sqrt(most));
     }
     *n_groups = g;
     *radius = sqrt(most);

@@ -35,7 +35,9 @@ sundog_status md_domain_agree(md_domain *domain, sundog_status mine, double *lar
     base_free(all);
     BASE_TRY(status);
     if (first < 0) return SUNDOG_OK;
-    snprintf(text, sizeof text, "%s", sundog_last_error());
+    char where[MD_GRID_TEXT];
+    snprintf(text, sizeof text, "%s: %s", md_grid_text(&domain->grid, domain->rank, where),
+             sundog_last_error());
     BASE_TRY(sundog_team_broadcast(domain->team, first, text, sizeof text));
     return base_fail(found, "%s", text);
 }

@@ -349,9 +349,28 @@ static sundog_status complete_thermostat(reader *r)
     return SUNDOG_OK;
 }
 
+/* A minimiser has no time, no velocities and nothing to couple: grompp passes over those keys, too.
+ * Steps count from 0. */
+static sundog_status complete_minimiser(reader *r)
+{
+    md_params *p = r->params;
+    if (p->integrator != MD_INTEGRATOR_STEEP) return SUNDOG_OK;
+    if (p->emtol <= 0.0) return fail_at(r, "emtol", "emtol = %g: must be positive", p->emtol);
+    if (p->emstep <= 0.0) return fail_at(r, "emstep", "emstep = %g: must be positive", p->emstep);
+    p->dt = 1.0;
+    p->tinit = 0.0;
+    p->init_step = 0;
+    p->tcoupl = MD_TCOUPL_NO;
+    p->comm_mode = MD_COMM_NONE;
+    p->gen_vel = false;
+    p->nstvout = 0;
+    return SUNDOG_OK;
+}
+
 static sundog_status complete(reader *r)
 {
     md_params *p = r->params;
+    BASE_TRY(complete_minimiser(r));
     BASE_TRY(check_cut_offs(r));
     BASE_TRY(check_switch(r));
     BASE_TRY(complete_energy_intervals(r));

@@ -14,6 +14,8 @@
 #define COUNT          0, INT_MAX
 #define LARGE          1e9
 
+static const md_mdp_choice integrators[] = {
+    {"md", MD_INTEGRATOR_MD}, {"steep", MD_INTEGRATOR_STEEP}, {NULL, 0}};
 static const md_mdp_choice comm_modes[] = {
     {"linear", MD_COMM_LINEAR}, {"none", MD_COMM_NONE}, {NULL, 0}};
 static const md_mdp_choice coulomb_types[] = {
@@ -34,7 +36,6 @@ static const md_mdp_choice constraints[] = {
     {"none", MD_CONSTRAINTS_NONE}, {"h-bonds", MD_CONSTRAINTS_H_BONDS},
     {"all-bonds", MD_CONSTRAINTS_ALL_BONDS}, {NULL, 0}};
 #define WORDS(name, ...) static const md_mdp_choice name[] = {__VA_ARGS__, {NULL, 0}}
-WORDS(only_md, {"md", 0});
 WORDS(only_verlet, {"verlet", 0});
 WORDS(only_xyz, {"xyz", 0});
 WORDS(only_no, {"no", 0});
@@ -52,7 +53,9 @@ static const md_mdp_key keys[] = {
     {"title", MDP_TEXT, AT(title), 0, 0, NULL, NULL},
     {"include", MDP_TEXT, AT(include), 0, 0, NULL, NULL},
     {"define", MDP_TEXT, AT(define), 0, 0, NULL, NULL},
-    {"integrator", MDP_FIXED, NOWHERE, 0, 0, only_md, NULL},
+    {"integrator", MDP_CHOICE, AT(integrator), 0, 0, integrators, NULL},
+    {"emtol", MDP_REAL, AT(emtol), 0, LARGE, NULL, NULL},
+    {"emstep", MDP_REAL, AT(emstep), 0, LARGE, NULL, NULL},
     {"tinit", MDP_REAL, AT(tinit), -LARGE, LARGE, NULL, NULL},
     {"dt", MDP_REAL, AT(dt), 1e-9, 1.0, NULL, NULL},
     {"nsteps", MDP_INT64, AT(nsteps), -1, 9e15, NULL, NULL},
@@ -147,7 +150,7 @@ static const md_mdp_key keys[] = {
 
     /* Details of what is off, which gmx reads and passes over as well. */
 #define IGNORED(name) {name, MDP_IGNORED, NOWHERE, 0, 0, NULL, NULL}
-    IGNORED("bd-fric"), IGNORED("emtol"), IGNORED("emstep"), IGNORED("niter"), IGNORED("fcstep"),
+    IGNORED("bd-fric"), IGNORED("niter"), IGNORED("fcstep"),
     IGNORED("nstcgsteep"), IGNORED("nbfgscorr"), IGNORED("rtpi"), IGNORED("table-extension"),
     IGNORED("fourierspacing"), IGNORED("fourier-nx"), IGNORED("fourier-ny"), IGNORED("fourier-nz"),
     IGNORED("pme-order"), IGNORED("ewald-rtol"), IGNORED("ewald-rtol-lj"),

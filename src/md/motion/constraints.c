@@ -6,12 +6,18 @@
  */
 #include "md/motion/constraints.h"
 #include "base/alloc.h"
+#include "md/core/atom_text.h"
 #include "md/core/units.h"
 #include "md/core/vec.h"
 #include "md/motion/constraints_internal.h"
 #include "md/motion/lincs.h"
 #include "md/motion/settle.h"
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WARNING_BYTES = 2048, WARNING_LINES = 10 };
 
 struct md_constrain {
     const md_topology *topology;
@@ -20,6 +26,10 @@ struct md_constrain {
     md_lincs lincs;
     const settle_kernels *settle_kernels;
     const lincs_kernels *lincs_kernels;
+    double *unit_mass; /* [rows], all 1: with options.unit_masses */
+    size_t capacity_unit_mass;
+    char warning[WARNING_BYTES];
+    bool warned; /* warning has not been taken */
 };
 
 const md_settle *md_constrain_settle(const md_constrain *constrain)
@@ -63,7 +73,7 @@ sundog_status md_constrain_create(const md_topology *topology, const md_constrai
                          options->lincs_warnangle);
     BASE_TRY(md_lincs_check(topology));
     md_settle *settle = NULL;
-    BASE_TRY(md_settle_create(topology, &settle));
+    BASE_TRY(md_settle_create(topology, options->unit_masses, &settle));
 
     md_constrain *constrain = base_alloc_zero(sizeof *constrain);
     constrain->topology = topology;
@@ -81,80 +91,151 @@ void md_constrain_destroy(md_constrain **constrain)
     if (*constrain == NULL) return;
     md_settle_destroy(&(*constrain)->settle);
     md_lincs_free(&(*constrain)->lincs);
+    base_free((*constrain)->unit_mass);
     base_free(*constrain);
     *constrain = NULL;
 }
 
 sundog_status md_constrain_rebuild(md_constrain *constrain, const md_rows *rows)
 {
-    BASE_TRY(md_settle_rebuild(constrain->settle, rows));
-    return md_lincs_rebuild(&constrain->lincs, constrain->topology, rows);
+    md_rows equal = *rows;
+    if (constrain->options.unit_masses) {
+        BASE_RESERVE(constrain->unit_mass, constrain->capacity_unit_mass, rows->n_owned + 1);
+        for (int row = 0; row < rows->n_owned; row++) constrain->unit_mass[row] = 1;
+        equal.mass = constrain->unit_mass;
+    }
+    BASE_TRY(md_settle_rebuild(constrain->settle, &equal));
+    return md_lincs_rebuild(&constrain->lincs, constrain->topology, &equal);
 }
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-static long long atom_number(const md_rows *rows, int row)
-{
-    return (long long)rows->gid[row] + 1;
-}
-
-static sundog_status report_settle(const md_rows *rows, const double (*x)[3], const char *what)
+static sundog_status report_settle(const md_constrain *constrain, const md_rows *rows,
+                                   const double (*x)[3], const char *what)
 {
     const md_row_interactions *list = &rows->list[MD_SETTLE];
     for (int k = 0; k < list->n; k++) {
         const int *r = &list->rows[3 * k];
+        char text[MD_ATOM_TEXT];
         if (r[0] >= rows->n_owned) continue;
         double sum = 0;
         for (int a = 0; a < 3; a++) sum += x[r[a]][0] + x[r[a]][1] + x[r[a]][2];
         if (isfinite(sum)) continue;
         return base_fail(SUNDOG_ERR_PHYSICS,
-                         "SETTLE: the rigid water of atoms %lld, %lld, %lld cannot be constrained "
-                         "(%s not finite, or it turned too far in one step): forces "
+                         "SETTLE: the rigid water of atoms %lld, %lld, %lld (%s) cannot be "
+                         "constrained (%s not finite, or it turned too far in one step): forces "
                          "are too large or the time step is too long",
-                         atom_number(rows, r[0]), atom_number(rows, r[1]), atom_number(rows, r[2]),
-                         what);
+                         (long long)rows->gid[r[0]] + 1, (long long)rows->gid[r[1]] + 1,
+                         (long long)rows->gid[r[2]] + 1,
+                         md_atom_text(constrain->topology, rows->gid[r[0]], text), what);
     }
     return base_fail(SUNDOG_ERR_PHYSICS, "SETTLE: %s of a rigid water are not finite", what);
 }
 
-/* The constraint that turned most, or the first that is not finite. */
-static sundog_status report_lincs(const md_constrain *constrain, const md_rows *rows,
-                                  const double (*x_old)[3], const double (*x_new)[3])
+/* How a constraint came out of a step. */
+typedef struct bond_turn {
+    double angle;                          /* degrees */
+    double length_old, length_new, wanted; /* nm */
+    double deviation;                      /* relative */
+} bond_turn;
+
+static bond_turn turn_of(const md_constrain *constrain, const md_rows *rows, int k,
+                         const double (*x_old)[3], const double (*x_new)[3])
 {
     const md_row_interactions *list = &rows->list[MD_CONSTRAINT];
-    double worst = -1, length[2] = {0};
-    int found = -1, n_turned = 0;
-    for (int k = 0; k < list->n; k++) {
-        const int i = list->rows[2 * k], j = list->rows[2 * k + 1];
-        if (i >= rows->n_owned) continue;
-        double old[3], new[3], cross[3];
-        vec_sub(x_old[i], x_old[j], old);
-        vec_sub(x_new[i], x_new[j], new);
-        vec_cross(old, new, cross);
-        const double angle = atan2(sqrt(vec_norm2(cross)), vec_dot(old, new)) / MD_DEG_TO_RAD;
-        const double r = sqrt(vec_norm2(new));
-        if (!isfinite(angle) || !isfinite(r))
-            return base_fail(
-                SUNDOG_ERR_PHYSICS,
-                "LINCS: the constrained atoms %lld and %lld, or others of their molecule, "
-                "turned by more than 90 degrees in one step or are not finite: forces "
-                "are too large or the time step is too long",
-                atom_number(rows, i), atom_number(rows, j));
-        n_turned += angle > constrain->options.lincs_warnangle;
-        if (angle <= worst) continue;
-        worst = angle;
-        found = k;
-        length[0] = sqrt(vec_norm2(old));
-        length[1] = r;
-    }
-    const double wanted = constrain->topology->param[list->param[found]].p[0];
+    const int i = list->rows[2 * k], j = list->rows[2 * k + 1];
+    double old[3], new[3], cross[3];
+    vec_sub(x_old[i], x_old[j], old);
+    vec_sub(x_new[i], x_new[j], new);
+    vec_cross(old, new, cross);
+    bond_turn turn = {.angle = atan2(sqrt(vec_norm2(cross)), vec_dot(old, new)) / MD_DEG_TO_RAD,
+                      .length_old = sqrt(vec_norm2(old)),
+                      .length_new = sqrt(vec_norm2(new)),
+                      .wanted = constrain->topology->param[list->param[k]].p[0]};
+    turn.deviation = fabs(turn.length_new / turn.wanted - 1);
+    return turn;
+}
+
+static sundog_status fail_lincs(const md_constrain *constrain, const md_rows *rows, int k,
+                                const bond_turn *turn)
+{
+    const int *r = &rows->list[MD_CONSTRAINT].rows[2 * k];
+    char text[2][MD_ATOM_TEXT];
+    for (int a = 0; a < 2; a++) md_atom_text(constrain->topology, rows->gid[r[a]], text[a]);
+    if (!isfinite(turn->angle) || !isfinite(turn->length_new))
+        return base_fail(SUNDOG_ERR_PHYSICS,
+                         "LINCS: the constrained atoms %lld and %lld (%s), or others of their "
+                         "molecule, turned by more than 90 degrees in one step or are not finite: "
+                         "forces are too large or the time step is too long",
+                         (long long)rows->gid[r[0]] + 1, (long long)rows->gid[r[1]] + 1, text[0]);
     return base_fail(SUNDOG_ERR_PHYSICS,
-                     "LINCS: the bond of atoms %lld and %lld turned by %.1f degrees in one step "
-                     "(lincs-warnangle %g; %d bonds did so), length previous %.4f, current %.4f, "
-                     "constraint %.4f nm: forces are too large or the time step is too long",
-                     atom_number(rows, list->rows[2 * found]),
-                     atom_number(rows, list->rows[2 * found + 1]), worst,
-                     constrain->options.lincs_warnangle, n_turned, length[0], length[1], wanted);
+                     "LINCS: the bond of %s and %s turned by %.1f degrees in one step, its length "
+                     "came out as %.4f instead of %.4f nm: forces are too large or the time step "
+                     "is too long",
+                     text[0], text[1], turn->angle, turn->length_new, turn->wanted);
+}
+
+__attribute__((format(printf, 2, 3))) static void warn(md_constrain *constrain, const char *format,
+                                                       ...)
+{
+    size_t used = strlen(constrain->warning);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(constrain->warning + used, WARNING_BYTES - used, format, args);
+    va_end(args);
+}
+
+static void warn_of_turn(md_constrain *constrain, const md_rows *rows, int k, const bond_turn *turn)
+{
+    const int *r = &rows->list[MD_CONSTRAINT].rows[2 * k];
+    char text[2][MD_ATOM_TEXT];
+    for (int a = 0; a < 2; a++) md_atom_text(constrain->topology, rows->gid[r[a]], text[a]);
+    warn(constrain, "  %s and %s: %.1f degrees, length before %.4f, now %.4f, constraint %.4f nm\n",
+         text[0], text[1], turn->angle, turn->length_old, turn->length_new, turn->wanted);
+}
+
+/* The kernels found something: an error where it cannot go on, else a warning. */
+static sundog_status judge_lincs(md_constrain *constrain, const md_rows *rows,
+                                 const double (*x_old)[3], const double (*x_new)[3])
+{
+    const md_row_interactions *list = &rows->list[MD_CONSTRAINT];
+    const double warn_angle = constrain->options.lincs_warnangle;
+    int n_turned = 0, n = 0;
+    double sum = 0, most = 0;
+    constrain->warning[0] = '\0';
+    for (int k = 0; k < list->n; k++) {
+        if (list->rows[2 * k] >= rows->n_owned) continue;
+        const bond_turn turn = turn_of(constrain, rows, k, x_old, x_new);
+        /* as gmx: below that the next steps may mend it */
+        if (!(isfinite(turn.angle) && turn.deviation < 0.5))
+            return fail_lincs(constrain, rows, k, &turn);
+        n_turned += turn.angle > warn_angle;
+        sum += turn.deviation * turn.deviation;
+        most = fmax(most, turn.deviation);
+        n++;
+    }
+    warn(constrain,
+         "LINCS WARNING: %d bond%s turned by more than %g degrees in one step; relative deviation "
+         "of lengths: rms %.2g, largest %.2g\n",
+         n_turned, n_turned == 1 ? "" : "s", warn_angle, sqrt(sum / n), most);
+    int n_named = 0;
+    for (int k = 0; k < list->n && n_named < WARNING_LINES; k++) {
+        if (list->rows[2 * k] >= rows->n_owned) continue;
+        const bond_turn turn = turn_of(constrain, rows, k, x_old, x_new);
+        if (!(turn.angle > warn_angle)) continue;
+        warn_of_turn(constrain, rows, k, &turn);
+        n_named++;
+    }
+    if (n_named < n_turned) warn(constrain, "  and %d more\n", n_turned - n_named);
+    constrain->warned = true;
+    return SUNDOG_OK;
+}
+
+const char *md_constrain_take_warning(md_constrain *constrain)
+{
+    if (!constrain->warned) return NULL;
+    constrain->warned = false;
+    return constrain->warning;
 }
 
 /* ---- constraining --------------------------------------------------------------------------- */
@@ -208,10 +289,27 @@ sundog_status md_constrain_positions(md_constrain *constrain, const md_rows *row
                        .cos_warn = cos(constrain->options.lincs_warnangle * MD_DEG_TO_RAD),
                        .want_virial = virial != NULL};
     if (!settle_all(constrain, true, &job, virial))
-        return report_settle(rows, (const double(*)[3])x_new, "positions");
+        return report_settle(constrain, rows, (const double(*)[3])x_new, "positions");
     if (!lincs_all(constrain, true, &call, virial))
-        return report_lincs(constrain, rows, x_old, (const double(*)[3])x_new);
+        return judge_lincs(constrain, rows, x_old, (const double(*)[3])x_new);
     return SUNDOG_OK;
+}
+
+/* The first constraint with a velocity or force that is not finite. */
+static sundog_status fail_velocities(const md_constrain *constrain, const md_rows *rows,
+                                     const double (*v)[3], const char *what)
+{
+    const md_row_interactions *list = &rows->list[MD_CONSTRAINT];
+    for (int k = 0; k < list->n; k++) {
+        for (int a = 0; a < 2; a++) {
+            const int r = list->rows[2 * k + a];
+            char text[MD_ATOM_TEXT];
+            if (r >= rows->n_owned || isfinite(v[r][0] + v[r][1] + v[r][2])) continue;
+            return base_fail(SUNDOG_ERR_PHYSICS, "LINCS: %s of %s are not finite", what,
+                             md_atom_text(constrain->topology, rows->gid[r], text));
+        }
+    }
+    return base_fail(SUNDOG_ERR_PHYSICS, "LINCS: %s are not finite", what);
 }
 
 sundog_status md_constrain_velocities(md_constrain *constrain, const md_rows *rows,
@@ -222,10 +320,11 @@ sundog_status md_constrain_velocities(md_constrain *constrain, const md_rows *ro
                        .v = v,
                        .order = constrain->options.lincs_order,
                        .iter = constrain->options.lincs_iter};
+    const char *what = constrain->options.unit_masses ? "forces" : "velocities";
     if (!settle_all(constrain, false, &job, NULL))
-        return report_settle(rows, (const double(*)[3])v, "velocities");
+        return report_settle(constrain, rows, (const double(*)[3])v, what);
     if (!lincs_all(constrain, false, &call, NULL))
-        return report_lincs(constrain, rows, x, (const double(*)[3])v);
+        return fail_velocities(constrain, rows, (const double(*)[3])v, what);
     return SUNDOG_OK;
 }
 

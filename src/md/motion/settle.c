@@ -9,10 +9,10 @@
 #include <math.h>
 
 static sundog_status model_make(const md_moltype *moltype, const int *atoms, int param,
-                                const double *p, md_settle_model *model)
+                                const double *p, bool unit_masses, md_settle_model *model)
 {
-    const double mass[3] = {moltype->atom[atoms[0]].mass, moltype->atom[atoms[1]].mass,
-                            moltype->atom[atoms[2]].mass};
+    double mass[3];
+    for (int a = 0; a < 3; a++) mass[a] = unit_masses ? 1.0 : moltype->atom[atoms[a]].mass;
     const double rc = 0.5 * p[1];
     if (!(mass[0] > 0 && mass[1] > 0) || mass[1] != mass[2])
         return base_fail(SUNDOG_ERR_INPUT,
@@ -46,7 +46,7 @@ static int model_find(const md_settle *settle, int param, double mass_o, double 
     return -1;
 }
 
-sundog_status md_settle_create(const md_topology *topology, md_settle **out)
+sundog_status md_settle_create(const md_topology *topology, bool unit_masses, md_settle **out)
 {
     md_settle *settle = base_alloc_zero(sizeof *settle);
     size_t capacity = 0;
@@ -58,7 +58,8 @@ sundog_status md_settle_create(const md_topology *topology, md_settle **out)
             const int param = list->param[k];
             md_settle_model model;
             sundog_status status =
-                model_make(moltype, &list->atoms[3 * k], param, topology->param[param].p, &model);
+                model_make(moltype, &list->atoms[3 * k], param, topology->param[param].p,
+                           unit_masses, &model);
             if (status != SUNDOG_OK) {
                 md_settle_destroy(out);
                 return status;

@@ -39,7 +39,8 @@ typedef struct settle_kernels {
 } settle_kernels;
 extern const settle_kernels md_settle_kernels_plain, md_settle_kernels_avx2;
 
-sundog_status md_settle_create(const md_topology *topology, md_settle **out);
+/* unit_masses: take all masses as 1. */
+sundog_status md_settle_create(const md_topology *topology, bool unit_masses, md_settle **out);
 void md_settle_destroy(md_settle **settle);
 sundog_status md_settle_rebuild(md_settle *settle, const md_rows *rows);
 #endif

@@ -167,6 +167,7 @@ static void put_name(char *field, const char *name, bool right)
 typedef struct conf_writer {
     const md_topology *topology;
     const md_state *state;
+    bool any; /* numbers that do not fit become nan */
     text_writer text;
 } conf_writer;
 
@@ -183,7 +184,11 @@ static sundog_status put_atom(conf_writer *conf, const md_atom_place *place, con
     put_integer(p + 15, (int)((global + 1) % 100000));
     p += 20;
     bool fits = true;
-    for (int k = 0; k < 3; k++, p += 8) fits = put_fixed(p, 8, 3, x[k]) && fits;
+    for (int k = 0; k < 3; k++, p += 8) {
+        if (put_fixed(p, 8, 3, x[k])) continue;
+        fits = conf->any;
+        memcpy(p, "     nan", 8);
+    }
     if (conf->state->has_velocities)
         for (int k = 0; k < 3; k++, p += 8)
             fits = put_fixed(p, 8, 4, conf->state->v[global][k]) && fits;
@@ -260,8 +265,8 @@ static sundog_status put_all(conf_writer *conf, const char *title)
     return put_box(conf);
 }
 
-sundog_status md_conf_write(const char *path, const char *title, const md_topology *topology,
-                            const md_state *state)
+static sundog_status write_conf(const char *path, const char *title, const md_topology *topology,
+                                const md_state *state, bool any)
 {
     if (state->n_atoms != topology->n_atoms)
         return base_fail(SUNDOG_ERR_ARGUMENT, "%s: %lld atoms in the state, %lld in the topology",
@@ -271,6 +276,7 @@ sundog_status md_conf_write(const char *path, const char *title, const md_topolo
     conf_writer *conf = base_alloc(sizeof *conf);
     conf->topology = topology;
     conf->state = state;
+    conf->any = any;
     conf->text.replace = &replace;
     conf->text.n = 0;
     sundog_status status = put_all(conf, title);
@@ -280,4 +286,16 @@ sundog_status md_conf_write(const char *path, const char *title, const md_topolo
         return status;
     }
     return md_replace_commit(&replace, NULL);
+}
+
+sundog_status md_conf_write(const char *path, const char *title, const md_topology *topology,
+                            const md_state *state)
+{
+    return write_conf(path, title, topology, state, false);
+}
+
+sundog_status md_conf_write_any(const char *path, const char *title, const md_topology *topology,
+                                const md_state *state)
+{
+    return write_conf(path, title, topology, state, true);
 }

@@ -211,27 +211,24 @@ FILE *md_outputs_log(md_outputs *outputs)
     return outputs->log;
 }
 
-void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step, bool want[3])
+md_frame_parts md_outputs_due(const md_outputs *outputs, const md_params *params, int64_t count)
 {
-    want[0] = (outputs->trr && md_due(params->nstxout, step)) ||
-              (outputs->xtc && md_due(params->nstxout_compressed, step));
-    want[1] = outputs->trr && md_due(params->nstvout, step);
-    want[2] = outputs->trr && md_due(params->nstfout, step);
+    return (md_frame_parts){.xtc = outputs->xtc && md_due(params->nstxout_compressed, count),
+                            .x = outputs->trr && md_due(params->nstxout, count),
+                            .v = outputs->trr && md_due(params->nstvout, count),
+                            .f = outputs->trr && md_due(params->nstfout, count)};
 }
 
-sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params, const md_state *state,
-                               const float (*f)[3])
+sundog_status md_outputs_frame(md_outputs *outputs, const md_frame_parts *parts,
+                               const md_state *state, const float (*f)[3])
 {
-    int64_t step = state->step;
-    if (outputs->xtc && md_due(params->nstxout_compressed, step))
-        BASE_TRY(md_xtc_write(outputs->xtc, step, state->time, &state->box, state->n_atoms,
-                              (const double(*)[3])state->x));
-    bool x = md_due(params->nstxout, step), v = md_due(params->nstvout, step);
-    bool forces = md_due(params->nstfout, step);
-    if (outputs->trr && (x || v || forces))
-        BASE_TRY(md_trr_write(outputs->trr, step, state->time, &state->box, state->n_atoms,
-                              x ? (const double(*)[3])state->x : NULL,
-                              v ? (const double(*)[3])state->v : NULL, forces ? f : NULL));
+    const double(*x)[3] = (const double(*)[3])state->x, (*v)[3] = (const double(*)[3])state->v;
+    if (parts->xtc)
+        BASE_TRY(
+            md_xtc_write(outputs->xtc, state->step, state->time, &state->box, state->n_atoms, x));
+    if (parts->x || parts->v || parts->f)
+        BASE_TRY(md_trr_write(outputs->trr, state->step, state->time, &state->box, state->n_atoms,
+                              parts->x ? x : NULL, parts->v ? v : NULL, parts->f ? f : NULL));
     return SUNDOG_OK;
 }
 
@@ -311,6 +308,19 @@ sundog_status md_outputs_confout(md_outputs *outputs, const md_system *system,
     char path[4096];
     BASE_TRY(path_of(outputs, "confout.gro", path));
     return md_conf_write(path, system->topology->title, system->topology, state);
+}
+
+sundog_status md_outputs_dump(md_outputs *outputs, const md_system *system, const md_state *state,
+                              const char *name, const char *title, char *path, size_t size)
+{
+    char full[4096];
+    path[0] = '\0';
+    if (outputs->dir[0] == '\0') return SUNDOG_OK;
+    BASE_TRY(path_of(outputs, name, full));
+    BASE_TRY(keep_old(outputs, name));
+    BASE_TRY(md_conf_write_any(full, title, system->topology, state));
+    snprintf(path, size, "%s", full);
+    return SUNDOG_OK;
 }
 
 sundog_status md_outputs_close(md_outputs **outputs_at)

@@ -22,11 +22,14 @@ static inline bool md_due(int interval, int64_t step)
 sundog_status md_outputs_open(const md_run_options *options, const md_system *system,
                               md_outputs **out);
 FILE *md_outputs_log(md_outputs *outputs); /* NULL when there is none */
-/* Which of x, v, f a trajectory file wants at this step. */
-void md_outputs_want(const md_outputs *outputs, const md_params *params, int64_t step,
-                     bool want[3]);
-sundog_status md_outputs_frame(md_outputs *outputs, const md_params *params, const md_state *state,
-                               const float (*f)[3]);
+/* What trajectory files want after `count` steps. */
+typedef struct md_frame_parts {
+    bool xtc;     /* x, compressed */
+    bool x, v, f; /* of the .trr */
+} md_frame_parts;
+md_frame_parts md_outputs_due(const md_outputs *outputs, const md_params *params, int64_t count);
+sundog_status md_outputs_frame(md_outputs *outputs, const md_frame_parts *parts,
+                               const md_state *state, const float (*f)[3]);
 sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
                                 const md_energy_report *report);
 /* Offsets of all files now: nothing of the coming step has been written. */
@@ -36,5 +39,9 @@ sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system
                                     const md_state *state);
 sundog_status md_outputs_confout(md_outputs *outputs, const md_system *system,
                                  const md_state *state);
+/* A .gro for a look at what went wrong; an old one of this name is kept. path: where it is, "" when
+ * no files are written. */
+sundog_status md_outputs_dump(md_outputs *outputs, const md_system *system, const md_state *state,
+                              const char *name, const char *title, char *path, size_t size);
 sundog_status md_outputs_close(md_outputs **outputs);
 #endif

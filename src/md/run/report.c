@@ -48,10 +48,12 @@ int md_report_terms(const md_system *system, const md_energy_report *report,
     if (corrected) add_term(terms, &n, "Disper. corr.", energy, report->dispersion);
     add_term(terms, &n, "Coulomb (SR)", energy, report->terms.coulomb);
     add_term(terms, &n, "Potential", energy, report->potential);
-    add_term(terms, &n, "Kinetic En.", energy, report->kinetic);
-    add_term(terms, &n, "Total Energy", energy, report->total);
-    add_term(terms, &n, "Conserved En.", energy, report->conserved);
-    add_term(terms, &n, "Temperature", "K", report->temperature);
+    if (system->params.integrator == MD_INTEGRATOR_MD) {
+        add_term(terms, &n, "Kinetic En.", energy, report->kinetic);
+        add_term(terms, &n, "Total Energy", energy, report->total);
+        add_term(terms, &n, "Conserved En.", energy, report->conserved);
+        add_term(terms, &n, "Temperature", "K", report->temperature);
+    }
     if (corrected) add_term(terms, &n, "Pres. DC", "bar", report->dispersion_pressure);
     add_term(terms, &n, "Pressure", "bar", report->pressure);
     if (system->has_constraints) add_term(terms, &n, "Constr. rmsd", "", report->constraint_rmsd);
@@ -109,9 +111,15 @@ void md_report_header(FILE *log, const md_run_options *options, const md_system 
 void md_report_start(FILE *log, const md_system *system, const md_run_result *result)
 {
     if (!log) return;
-    fprintf(log, "\nPair lists: made every %d steps with radius %.3f nm", system->nstlist,
-            system->rlist);
-    if (system->params.verlet_buffer_tolerance >= 0)
+    const bool minimise = system->params.integrator == MD_INTEGRATOR_STEEP;
+    if (minimise)
+        fprintf(log,
+                "\nPair lists: radius %.3f nm, made when an atom has crossed half of their buffer",
+                system->rlist);
+    else
+        fprintf(log, "\nPair lists: made every %d steps with radius %.3f nm", system->nstlist,
+                system->rlist);
+    if (system->params.verlet_buffer_tolerance >= 0 && !minimise)
         fprintf(log, ", for a drift of at most %g kJ/mol/ps per atom at %.1f K",
                 system->params.verlet_buffer_tolerance, system->temperature);
     if (system->nstprune > 0)
@@ -161,9 +169,16 @@ void md_report_performance(FILE *log, const md_system *system, const md_run_resu
     fprintf(log, "  %-24s %12.3f %12.4f\n", "Total", total, total * per_step);
     fprintf(log, "  slowest domain's forces took %.2f times the mean\n",
             result->slowest_rank_force);
-    fprintf(log, "\n%" PRId64 " steps in %.3f s: %.4f ms/step, %.3f ns/day\n",
-            result->n_timed_steps, result->seconds, result->ms_per_step, result->ns_per_day);
-    if (result->interrupted)
+    fprintf(log, "\n%" PRId64 " steps in %.3f s: %.4f ms/step", result->n_timed_steps,
+            result->seconds, result->ms_per_step);
+    if (system->params.integrator == MD_INTEGRATOR_MD)
+        fprintf(log, ", %.3f ns/day", result->ns_per_day);
+    fputc('\n', log);
+    if (result->n_constraint_warnings > 0)
+        fprintf(log, "%" PRId64 " LINCS warnings, see above\n", result->n_constraint_warnings);
+    if (result->minimisation[0] != '\0')
+        fprintf(log, "\n%s", result->minimisation);
+    else if (result->interrupted)
         fprintf(log, "Stopped before the last step; go on with -cpi state.cpt\n");
     else
         fprintf(log, "Finished at step %" PRId64 "\n", system->last_step);

@@ -5,9 +5,10 @@
 #include "base/alloc.h"
 #include "md/force/bonded.h"
 #include "md/force/nonbonded.h"
+#include "md/run/faults.h"
 #include "md/run/outputs.h"
 #include "md/run/report.h"
-#include "md/run/step.h"
+#include "md/run/steep.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -36,7 +37,8 @@ typedef struct domain_thread {
 static void *domain_main(void *arg)
 {
     domain_thread *self = arg;
-    self->status = md_steps(self->team, self->shared);
+    bool minimise = self->shared->system->params.integrator == MD_INTEGRATOR_STEEP;
+    self->status = (minimise ? md_steep : md_steps)(self->team, self->shared);
     if (self->status != SUNDOG_OK)
         snprintf(self->error, sizeof self->error, "%s", sundog_last_error());
     return NULL;
@@ -71,8 +73,10 @@ static sundog_status run_domains(const md_shared *shared, int n)
             (domain[first].status == SUNDOG_ERR_ABORTED && domain[r].status != SUNDOG_ERR_ABORTED))
             first = r;
     }
-    if (status == SUNDOG_OK && first >= 0)
+    if (status == SUNDOG_OK && first >= 0) {
         status = base_fail(domain[first].status, "%s", domain[first].error);
+        status = md_faults_write(shared->faults, shared->outputs, shared->system, first, status);
+    }
     base_free(domain);
     base_free(team);
     return status;
@@ -102,9 +106,12 @@ static sundog_status run_system(const md_run_options *options, const md_system *
                             .nonbonded = nonbonded,
                             .bonded = bonded,
                             .j_cluster = j_cluster,
+                            .faults = md_faults_create(result->n_domains),
                             .outputs = outputs,
                             .result = result};
         status = run_domains(&shared, result->n_domains);
+        result->n_constraint_warnings = md_faults_n_warnings(shared.faults);
+        md_faults_destroy(&shared.faults);
         if (status == SUNDOG_OK)
             md_report_performance(md_outputs_log(outputs), system, result);
         else if (md_outputs_log(outputs))

@@ -4,6 +4,8 @@
  *      setup.c    inputs and options to md_system, shared and read-only
  *      worker.c   what one domain has: rows, lists, constraints
  *      step.c     the step loop of one domain
+ *      steep.c    the minimiser in its place;  minimum.c  its words
+ *      faults.c   warnings, who is to blame, what is left to look at
  *      forces.c   one force evaluation of one domain
  *      outputs.c  files, written by rank 0
  *      dispersion.c  long-range correction of energy and pressure
@@ -80,6 +82,7 @@ typedef struct md_run_result {
     int64_t n_steps; /* taken by this call */
     int64_t n_atoms;
     int n_domains, grid[3];
+    int64_t n_constraint_warnings;
     bool interrupted; /* by a signal or -maxh; the checkpoint holds the rest */
     double seconds, ms_per_step, ns_per_day;
     int64_t n_timed_steps;
@@ -89,6 +92,7 @@ typedef struct md_run_result {
     char exchange[128], kernel[32];
     double rlist;
     int nstlist;
+    char minimisation[512]; /* how it ended, a few lines; empty when it was none */
 } md_run_result;
 
 /* Not collective: makes and joins its own threads. The error text is that of the first fault. */

@@ -145,6 +145,12 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
              options->conf);
         return SUNDOG_OK;
     }
+    if (system->params.integrator == MD_INTEGRATOR_STEEP)
+        return base_fail(
+            SUNDOG_ERR_UNSUPPORTED,
+            "-cpi %s: integrator = steep writes and reads no checkpoints. To go on with "
+            "a minimisation start from its confout.gro (-c), without -cpi",
+            options->cpi);
     md_checkpoint checkpoint;
     BASE_TRY(md_checkpoint_read(options->cpi, &checkpoint));
     sundog_status status = SUNDOG_OK;
@@ -186,7 +192,13 @@ static sundog_status choose_lists(const md_run_options *options, md_system *syst
     double cutoff = fmax(params->rcoulomb, params->rvdw);
     system->nstlist = options->nstlist > 0 ? options->nstlist : params->nstlist;
     system->nstprune = 0;
-    if (params->verlet_buffer_tolerance < 0) {
+    if (params->integrator == MD_INTEGRATOR_STEEP && params->verlet_buffer_tolerance >= 0) {
+        /* Lists are renewed when they must be (steep.c): the buffer is a matter of speed alone. */
+        enum { BUFFER_PM = 100 };
+        system->rlist = fmin(cutoff + 1e-3 * BUFFER_PM, md_box_max_range(&system->state.box));
+        system->rlist = fmax(system->rlist, cutoff);
+        system->rprune = 0;
+    } else if (params->verlet_buffer_tolerance < 0) {
         system->rlist = params->rlist;
         system->rprune = 0;
     } else {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "md/core/units.h"
 #include "md/run/coupling.h"
+#include "md/run/faults.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,7 +42,8 @@ static sundog_status begin(worker *w)
     BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
     if (!w->system->continued && !w->params->continuation) {
         if (w->system->has_constraints) {
-            BASE_TRY(constrain_start(w));
+            BASE_TRY(md_faults_here(w, constrain_start(w)));
+            BASE_TRY(md_faults_warn(w, w->system->state.step));
             /* Ghosts and their choice are those of the positions before. */
             BASE_TRY(md_domain_repartition(w->domain));
             md_coupling_rebuild(w);
@@ -69,9 +71,7 @@ static sundog_status decide(worker *w, int64_t step, bool *checkpoint)
     const md_run_options *options = w->shared->options;
     unsigned char word[2] = {0, 0};
     if (w->root) {
-        bool late = options->max_hours > 0 &&
-                    base_clock_seconds_since(w->start_ns) > 0.99 * 3600 * options->max_hours;
-        word[0] = step < w->system->last_step && (md_stop_requested() || late);
+        word[0] = step < w->system->last_step && md_worker_out_of_time(w);
         word[1] =
             options->checkpoint_minutes > 0 && step > w->system->state.step &&
             base_clock_seconds_since(w->last_checkpoint_ns) > 60 * options->checkpoint_minutes;
@@ -85,16 +85,16 @@ static sundog_status decide(worker *w, int64_t step, bool *checkpoint)
 static sundog_status write_frame(worker *w, int64_t step, bool last)
 {
     const md_run_options *options = w->shared->options;
-    bool want[3] = {false, false, false};
-    md_outputs_want(w->shared->outputs, w->params, step, want);
-    bool frame = want[0] || want[1] || want[2];
+    const md_frame_parts parts = md_outputs_due(w->shared->outputs, w->params, step);
+    const bool frame = parts.xtc || parts.x || parts.v || parts.f;
+    bool want[3] = {parts.xtc || parts.x, parts.v, parts.f};
     bool observed = options->observe && (md_due(options->observe_every, step) || last);
     for (int k = 0; k < 3; k++) want[k] = want[k] || observed || (last && k < 2);
     if (!want[0] && !want[1] && !want[2]) return SUNDOG_OK;
     BASE_TRY(md_worker_collect(w, step, want));
     if (w->root && frame)
-        BASE_TRY(md_outputs_frame(w->shared->outputs, w->params, &w->whole,
-                                  (const float(*)[3])w->whole_f));
+        BASE_TRY(
+            md_outputs_frame(w->shared->outputs, &parts, &w->whole, (const float(*)[3])w->whole_f));
     if (w->root && last) {
         BASE_TRY(md_outputs_confout(w->shared->outputs, w->system, &w->whole));
         BASE_TRY(md_outputs_checkpoint(w->shared->outputs, w->system, &w->whole));
@@ -146,11 +146,17 @@ static sundog_status update(worker *w, int64_t step, md_step_sums *sums)
     BASE_TRY(md_couple_temperature(w, step));
     md_timing_enter(&w->timing, MD_PHASE_UPDATE);
     md_worker_copy_x(w);
+    w->has_old = true;
+    w->step_old = step;
     md_coupled_step(w);
+    w->step = step + 1;
     if (w->system->has_constraints) {
         md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);
-        BASE_TRY(md_constrain_positions(w->constrain, rows, (const double(*)[3])w->x_old, rows->x,
-                                        rows->v, params->dt, sums ? sums->terms.virial : NULL));
+        sundog_status status =
+            md_constrain_positions(w->constrain, rows, (const double(*)[3])w->x_old, rows->x,
+                                   rows->v, params->dt, sums ? sums->terms.virial : NULL);
+        if (status != SUNDOG_OK) return md_faults_here(w, status);
+        BASE_TRY(md_faults_warn(w, step));
         if (sums) {
             int64_t n;
             double max;
@@ -197,7 +203,8 @@ static sundog_status one_step(worker *w, int64_t step, bool *done)
     if (energies) {
         md_timing_enter(&w->timing, MD_PHASE_SUMS);
         BASE_TRY(md_sums_reduce(w->team, &sums));
-        BASE_TRY(md_sums_report(system, &sums, step, w->thermostat_work, &w->report));
+        sundog_status status = md_sums_report(system, &sums, step, w->thermostat_work, &w->report);
+        if (status != SUNDOG_OK) return md_faults_blame(w, status);
         BASE_TRY(report_energy(w, step, last));
     }
     observe(w, step, last, energies);
@@ -212,6 +219,7 @@ static sundog_status one_step(worker *w, int64_t step, bool *done)
 
 static sundog_status loop(worker *w)
 {
+    w->step = w->system->state.step;
     BASE_TRY(begin(w));
     BASE_TRY(sundog_team_barrier(w->team));
     int64_t step = w->system->state.step;
@@ -233,7 +241,7 @@ static sundog_status loop(worker *w)
         }
         sundog_status status = one_step(w, step, &done);
         if (status == SUNDOG_ERR_PHYSICS)
-            return base_fail(status, "step %" PRId64 ": %s", step, sundog_last_error());
+            return base_fail(status, "step %" PRId64 ", %s", step, sundog_last_error());
         BASE_TRY(status);
         if (done) break;
     }

@@ -24,6 +24,7 @@ typedef struct md_shared {
     const struct md_nonbonded *nonbonded;
     const struct md_bonded *bonded;
     int j_cluster;
+    struct md_faults *faults;
     md_outputs *outputs;   /* used by rank 0 alone */
     md_run_result *result; /* filled by rank 0 */
 } md_shared;

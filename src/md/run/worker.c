@@ -1,5 +1,7 @@
 #include "md/run/worker.h"
 
+#include "md/run/faults.h"
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "md/run/coupling.h"
@@ -28,7 +30,9 @@ static sundog_status create(md_worker *w)
     w->field.timing = &w->timing;
     md_constrain_options constrain_options = {.lincs_order = system->params.lincs_order,
                                               .lincs_iter = system->params.lincs_iter,
-                                              .lincs_warnangle = system->params.lincs_warnangle};
+                                              .lincs_warnangle = system->params.lincs_warnangle,
+                                              .unit_masses =
+                                                  system->params.integrator == MD_INTEGRATOR_STEEP};
     BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
     BASE_TRY(md_domain_distribute(w->domain, &system->state));
     w->rows = md_domain_rows(w->domain);
@@ -54,6 +58,7 @@ static void destroy(md_worker *w)
     base_free(w->x_old);
     base_free(w->temperature_group);
     base_free(w->com_group);
+    base_free(w->gid_old);
     md_state_destroy(&w->whole);
     base_free(w->whole_f);
 }
@@ -61,6 +66,11 @@ static void destroy(md_worker *w)
 sundog_status md_worker_rebuild(md_worker *w)
 {
     md_coupling_rebuild(w);
+    size_t n = (size_t)w->rows->n_owned;
+    BASE_RESERVE(w->gid_old, w->gid_old_capacity, n + 1);
+    memcpy(w->gid_old, w->rows->gid, n * sizeof *w->gid_old);
+    w->n_old = w->rows->n_owned;
+    w->has_old = false;
     md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
     BASE_TRY(md_pairs_rebuild(w->field.pairs, w->rows));
     if (w->system->nstprune > 0) {
@@ -78,6 +88,13 @@ void md_worker_copy_x(md_worker *w)
 {
     BASE_RESERVE(w->x_old, w->x_old_capacity, w->rows->capacity);
     memcpy(w->x_old, w->rows->x, (size_t)w->rows->n_owned * sizeof *w->x_old);
+}
+
+bool md_worker_out_of_time(const md_worker *w)
+{
+    double hours = w->shared->options->max_hours;
+    bool late = hours > 0 && base_clock_seconds_since(w->start_ns) > 0.99 * 3600 * hours;
+    return late || md_stop_requested();
 }
 
 sundog_status md_worker_collect(md_worker *w, int64_t step, const bool want[3])
@@ -136,7 +153,10 @@ sundog_status md_worker_run(sundog_team *team, const md_shared *shared,
     sundog_status status = create(w);
     if (status == SUNDOG_OK) status = work(w);
     /* Others may be waiting for this rank: tell them before taking the exchange apart. */
-    if (status != SUNDOG_OK) sundog_team_abort(team, sundog_last_error());
+    if (status != SUNDOG_OK) {
+        sundog_team_abort(team, sundog_last_error());
+        md_faults_keep(w);
+    }
     destroy(w);
     base_free(w);
     return status;

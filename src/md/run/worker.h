@@ -17,12 +17,19 @@ typedef struct md_worker {
     md_force_field field;
     md_constrain *constrain;
     md_timing timing;
-    double (*x_old)[3];
+    double (*x_old)[3]; /* owned positions of the step before, or of a start */
     size_t x_old_capacity;
     double lambda[MD_MAX_GROUPS]; /* velocity factors of this step */
     double thermostat_work[MD_MAX_GROUPS];
     uint8_t *temperature_group, *com_group; /* [n_owned], only where there are several */
     size_t temperature_capacity, com_capacity;
+    int64_t step; /* of the positions in rows */
+    /* x_old as a failure leaves it: rows may have been ordered anew since */
+    bool has_old;
+    int64_t step_old;
+    int n_old;
+    int64_t *gid_old;
+    size_t gid_old_capacity;
     md_state whole; /* rank 0: the whole system, for output */
     float (*whole_f)[3];
     md_progress progress;
@@ -40,6 +47,7 @@ sundog_status md_worker_rebuild(md_worker *w);
 void md_worker_copy_x(md_worker *w); /* owned positions to x_old */
 /* Bring the whole system to rank 0. Collective. */
 sundog_status md_worker_collect(md_worker *w, int64_t step, const bool want[3]);
+bool md_worker_out_of_time(const md_worker *w); /* a signal, or -maxh */
 /* Timings of all ranks into the result. Collective. */
 sundog_status md_worker_finish(md_worker *w, int64_t step);
 #endif

@@ -1,0 +1,218 @@
+/* Warnings, blame and wreckage (faults.h).
+ *
+ * A failing rank ends the team, so nothing can be sent any more: each rank leaves a copy of its own
+ * atoms here on its way out, and whoever joined the threads puts the pieces together. Ranks may
+ * then be a step apart. With S the step that the cause left (its x_old), every rank gives what it
+ * has of S and S + 1:
+ *
+ *      rank has x_old(S), x(S + 1)     both
+ *      rank has x(S)                   b, and the same in c
+ *      rank is elsewhere               the nearest that it has; counted in the title
+ *
+ * Atoms that nobody has left stand where the run began.
+ */
+#include "md/run/faults.h"
+
+#include "base/alloc.h"
+#include "md/core/atom_text.h"
+#include "md/core/vec.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WARNINGS = 999, ON_TERMINAL = 10 };
+
+/* What one rank had: x of `step`, and x of the step before if has_old. */
+typedef struct wreck {
+    bool left, has_old;
+    int64_t step, step_old;
+    int n, n_old;
+    int64_t *gid, *gid_old;
+    double (*x)[3], (*x_old)[3];
+} wreck;
+
+struct md_faults {
+    pthread_mutex_t lock; /* of the count and of the log's order */
+    int64_t n_warnings, max_warnings;
+    int n_domains;
+    wreck *wreck; /* [n_domains], each written by its rank */
+};
+
+md_faults *md_faults_create(int n_domains)
+{
+    md_faults *faults = base_alloc_zero(sizeof *faults);
+    pthread_mutex_init(&faults->lock, NULL);
+    const char *max = getenv("GMX_MAXCONSTRWARN");
+    faults->max_warnings = max ? strtoll(max, NULL, 10) : MAX_WARNINGS;
+    faults->n_domains = n_domains;
+    faults->wreck = base_alloc_zero((size_t)n_domains * sizeof *faults->wreck);
+    return faults;
+}
+
+void md_faults_destroy(md_faults **faults)
+{
+    if (!*faults) return;
+    for (int r = 0; r < (*faults)->n_domains; r++) {
+        wreck *part = &(*faults)->wreck[r];
+        base_free(part->gid);
+        base_free(part->gid_old);
+        base_free(part->x);
+        base_free(part->x_old);
+    }
+    pthread_mutex_destroy(&(*faults)->lock);
+    base_free((*faults)->wreck);
+    base_free(*faults);
+    *faults = NULL;
+}
+
+/* ---- warnings -------------------------------------------------------------------------------- */
+
+int64_t md_faults_n_warnings(const md_faults *faults)
+{
+    return faults->n_warnings;
+}
+
+sundog_status md_faults_warn(md_worker *w, int64_t step)
+{
+    const char *warning = md_constrain_take_warning(w->constrain);
+    if (!warning) return SUNDOG_OK;
+    md_faults *faults = w->shared->faults;
+    FILE *log = md_outputs_log(w->shared->outputs);
+    char where[MD_GRID_TEXT];
+    md_grid_text(&w->system->grid, sundog_team_rank(w->team), where);
+    pthread_mutex_lock(&faults->lock);
+    int64_t n = ++faults->n_warnings;
+    if (log) fprintf(log, "\nStep %" PRId64 ", %s: %s", step, where, warning);
+    if (w->shared->options->notes && n <= ON_TERMINAL)
+        fprintf(stderr, "\nStep %" PRId64 ", %s: %s%s", step, where, warning,
+                n == ON_TERMINAL && log ? "Further warnings of this kind go to md.log alone.\n"
+                                        : "");
+    pthread_mutex_unlock(&faults->lock);
+    if (faults->max_warnings < 0 || n <= faults->max_warnings) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_PHYSICS,
+                     "more than %" PRId64 " LINCS warnings: the start structure, the parameters or "
+                     "the time step must be mended (the environment variable GMX_MAXCONSTRWARN "
+                     "allows for more, -1 for any number)",
+                     faults->max_warnings);
+}
+
+/* ---- blame ----------------------------------------------------------------------------------- */
+
+sundog_status md_faults_here(const md_worker *w, sundog_status status)
+{
+    char where[MD_GRID_TEXT], text[1024];
+    if (status != SUNDOG_ERR_PHYSICS) return status;
+    snprintf(text, sizeof text, "%s", sundog_last_error());
+    return base_fail(status, "%s: %s",
+                     md_grid_text(&w->system->grid, sundog_team_rank(w->team), where), text);
+}
+
+sundog_status md_faults_blame(const md_worker *w, sundog_status status)
+{
+    char where[MD_GRID_TEXT], atom_text[MD_ATOM_TEXT], text[1024];
+    if (status != SUNDOG_ERR_PHYSICS) return status;
+    snprintf(text, sizeof text, "%s", sundog_last_error());
+    const md_rows *rows = w->rows;
+    double most = -1, rank = sundog_team_rank(w->team);
+    int64_t atom = -1;
+    for (int row = 0; row < rows->n_owned; row++) {
+        double f2 = 0;
+        for (int k = 0; k < 3; k++) f2 += (double)rows->f[row][k] * (double)rows->f[row][k];
+        if (!isfinite(f2)) f2 = INFINITY;
+        if (f2 <= most) continue;
+        most = f2;
+        atom = rows->gid[row];
+    }
+    double largest = most;
+    BASE_TRY(sundog_team_max_double(w->team, &largest, 1));
+    if (atom < 0 || most < largest) rank = INFINITY;
+    BASE_TRY(sundog_team_min_double(w->team, &rank, 1));
+    BASE_TRY(sundog_team_broadcast(w->team, (int)rank, &atom, sizeof atom));
+    return base_fail(status, "%s. The largest force, %g kJ/mol/nm, is on %s in %s", text,
+                     sqrt(largest), md_atom_text(w->system->topology, atom, atom_text),
+                     md_grid_text(&w->system->grid, (int)rank, where));
+}
+
+/* ---- wreckage -------------------------------------------------------------------------------- */
+
+static void *copy(const void *from, size_t n_bytes)
+{
+    void *to = base_alloc(n_bytes + 1);
+    memcpy(to, from, n_bytes);
+    return to;
+}
+
+void md_faults_keep(const md_worker *w)
+{
+    const md_rows *rows = w->rows;
+    wreck *part = &w->shared->faults->wreck[sundog_team_rank(w->team)];
+    if (!rows) return;
+    size_t n = (size_t)rows->n_owned, n_old = (size_t)w->n_old;
+    part->left = true;
+    part->step = w->step;
+    part->n = rows->n_owned;
+    part->gid = copy(rows->gid, n * sizeof *rows->gid);
+    part->x = copy(rows->x, n * sizeof *rows->x);
+    part->has_old = w->has_old;
+    if (!w->has_old) return;
+    part->step_old = w->step_old;
+    part->n_old = w->n_old;
+    part->gid_old = copy(w->gid_old, n_old * sizeof *w->gid_old);
+    part->x_old = copy(w->x_old, n_old * sizeof *w->x_old);
+}
+
+/* The atoms of one rank at the step nearest to `step`; how many are not of that step. */
+static int64_t lay_out(const wreck *part, int64_t step, int64_t n_atoms, double (*x)[3])
+{
+    if (!part->left) return 0;
+    bool old = part->has_old && (part->step > step || part->step_old == step);
+    int n = old ? part->n_old : part->n;
+    const int64_t *gid = old ? part->gid_old : part->gid;
+    const double(*from)[3] = (const double(*)[3])(old ? part->x_old : part->x);
+    for (int i = 0; i < n; i++)
+        if (gid[i] >= 0 && gid[i] < n_atoms) memcpy(x[gid[i]], from[i], sizeof *x);
+    return (old ? part->step_old : part->step) == step ? 0 : n;
+}
+
+static sundog_status write_one(const md_faults *faults, md_outputs *outputs,
+                               const md_system *system, int64_t step, bool after, char *path,
+                               size_t size)
+{
+    char name[64], title[256];
+    md_state state;
+    int64_t n_atoms = system->topology->n_atoms, n_off = 0;
+    md_state_create(n_atoms, &state);
+    state.box = system->state.box;
+    memcpy(state.x, system->state.x, (size_t)n_atoms * sizeof *state.x);
+    for (int r = 0; r < faults->n_domains; r++)
+        n_off += lay_out(&faults->wreck[r], step + after, n_atoms, state.x);
+    snprintf(name, sizeof name, "step%" PRId64 "%c.gro", step, after ? 'c' : 'b');
+    snprintf(title, sizeof title, "positions %s step %" PRId64 " of a run that failed there",
+             after ? "after" : "before", step);
+    if (n_off > 0)
+        snprintf(title + strlen(title), sizeof title - strlen(title),
+                 "; %" PRId64 " atoms are a step or more apart", n_off);
+    sundog_status status = md_outputs_dump(outputs, system, &state, name, title, path, size);
+    md_state_destroy(&state);
+    return status;
+}
+
+sundog_status md_faults_write(const md_faults *faults, md_outputs *outputs, const md_system *system,
+                              int cause, sundog_status status)
+{
+    const wreck *part = &faults->wreck[cause];
+    char text[4096], before[2048] = "", after[2048] = "";
+    if (status != SUNDOG_ERR_PHYSICS || !part->left || !part->has_old) return status;
+    snprintf(text, sizeof text, "%s", sundog_last_error());
+    int64_t step = part->step_old;
+    if (write_one(faults, outputs, system, step, false, before, sizeof before) != SUNDOG_OK ||
+        write_one(faults, outputs, system, step, true, after, sizeof after) != SUNDOG_OK)
+        return base_fail(status, "%s\n(The positions could not be written: %s)", text,
+                         sundog_last_error());
+    if (!before[0]) return base_fail(status, "%s", text); /* a run without files */
+    return base_fail(status, "%s\nWrote the positions before and after: %s, %s", text, before,
+                     after);
+}

@@ -90,6 +90,31 @@ void sundog_team_abort(sundog_team *team, const char *reason);
  * call returns its error, and no rank touches another's arrays any more, so they may be freed. */
 void sundog_team_set_timeout(sundog_team *team, double seconds);
 
+/* ---- GPUs ----------------------------------------------------------------------------------- */
+
+/* A rank works on one GPU; several ranks may share it. Rows of an exchange are then device memory
+ * (sundog_exchange_options.memory). A build without GPU support, like a machine without GPUs, has
+ * none: the count is 0 and the others return SUNDOG_ERR_UNSUPPORTED. */
+
+int sundog_gpu_count(void);
+/* "NVIDIA H200, 132 multiprocessors, 140 GiB, compute capability 9.0" */
+sundog_status sundog_gpu_describe(int gpu, char *text, size_t n_bytes);
+/* Can `from` store into memory of `to`? OK: the text says by what link; else why not. */
+sundog_status sundog_gpu_link(int from, int to, char *text, size_t n_bytes);
+/* The rungs for device memory, best first; *n of them; static storage. */
+const char *const *sundog_gpu_rungs(int *n);
+/* OK: this rung can serve ranks on these GPUs, `text` says how; else why not. */
+sundog_status sundog_gpu_rung_check(const char *rung, const int *gpus, int n_gpus, char *text,
+                                    size_t n_bytes);
+
+/* This rank works on `gpu`, which becomes the calling thread's current device. Opens peer access
+ * between all GPUs of the team; fails on all ranks alike, naming the first pair of GPUs that cannot
+ * reach each other, or the setting that would let ranks block each other. Collective. */
+sundog_status sundog_team_bind_gpu(sundog_team *team, int gpu);
+
+/* A stream of the GPU: a cudaStream_t. NULL is the calling thread's own default stream. */
+typedef void *sundog_stream;
+
 /* ---- plan ----------------------------------------------------------------------------------- */
 
 typedef struct sundog_plan sundog_plan;
@@ -153,10 +178,16 @@ typedef enum sundog_route {
     SUNDOG_ROUTE_DIRECT             /* one hop from the owner to every copy */
 } sundog_route;
 
+typedef enum sundog_memory {
+    SUNDOG_MEMORY_HOST,
+    SUNDOG_MEMORY_DEVICE            /* of the GPU that the rank is bound to */
+} sundog_memory;
+
 typedef struct sundog_exchange_options {
     size_t struct_size;             /* sizeof(sundog_exchange_options), for later versions */
     const char *rung;               /* "reference", "pulse", "fused", "direct" (needs route direct);
-                                       NULL = best of the route */
+                                       on GPUs those of sundog_gpu_rungs(); NULL = best of the
+                                       route */
     sundog_route route;
     bool deterministic;             /* reverse adds in a fixed order (bitwise repeatable). Staged:
                                        pulses last to first, rows in the order of index. Direct:
@@ -165,6 +196,8 @@ typedef struct sundog_exchange_options {
     bool lockstep;                  /* caller promises forward, reverse, forward, reverse ...; saves
                                        the credit. Ghosts are then not touched after
                                        reverse_begin. Debug builds check the order. */
+    sundog_memory memory;           /* where the rows of all fields are */
+    int max_blocks;                 /* device: at most so many thread blocks; 0 = as suits */
 } sundog_exchange_options;
 
 /* Bind arrays [n_rows] to a committed plan. Forward copies into ghosts of all fields in one
@@ -188,6 +221,27 @@ sundog_status sundog_forward_end(sundog_exchange *exchange);
  * hold the sums; ghost rows are undefined. */
 sundog_status sundog_reverse_begin(sundog_exchange *exchange);
 sundog_status sundog_reverse_end(sundog_exchange *exchange);
+
+/* Device memory: the same, in the order of a stream, the host going on at once. What is on the
+ * stream before begin is done before rows are read; what is put there after end finds the ghosts
+ * (the sums) in place. begin and end may be on different streams, if the caller orders them; the
+ * two functions without begin and end do both in as few launches as the rung can. Streams may be
+ * captured into a graph and graphs mixed with plain calls, in the same order on all ranks (rungs
+ * mpi and stream, which count on the host, refuse). sundog_forward_begin() and the others above
+ * also take device memory: they use the default stream of the calling thread, and end blocks. */
+sundog_status sundog_forward_begin_on(sundog_exchange *exchange, sundog_stream stream);
+sundog_status sundog_forward_end_on(sundog_exchange *exchange, sundog_stream stream);
+sundog_status sundog_forward_on(sundog_exchange *exchange, sundog_stream stream);
+sundog_status sundog_reverse_begin_on(sundog_exchange *exchange, sundog_stream stream);
+sundog_status sundog_reverse_end_on(sundog_exchange *exchange, sundog_stream stream);
+sundog_status sundog_reverse_on(sundog_exchange *exchange, sundog_stream stream);
+/* Wait on the host until the stream has finished. A device wait that ran out of time, which kills
+ * the team, or a team killed elsewhere, is returned here; device memory may be freed afterwards. */
+sundog_status sundog_exchange_wait(sundog_exchange *exchange, sundog_stream stream);
+/* What a kernel of the caller needs to run parts of this exchange itself: sundog/view.h,
+ * sundog/device.cuh. Valid until the exchange is bound anew or destroyed. */
+struct sundog_view;
+sundog_status sundog_exchange_view(const sundog_exchange *exchange, struct sundog_view *out);
 
 /* What serves this exchange: "threads/fused staged deterministic". Valid as long as it is. */
 const char *sundog_exchange_describe(const sundog_exchange *exchange);

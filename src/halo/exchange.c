@@ -22,6 +22,7 @@ typedef struct bind_offer {
 static void exchange_free(sundog_exchange *exchange)
 {
     if (!exchange) return;
+    if (exchange->device) exchange->rung->hooks->release(exchange);
     base_free(exchange->slot_at_peer);
     base_free(exchange->slot);
     base_free(exchange->slots);
@@ -44,7 +45,7 @@ static sundog_status lay_slots(sundog_exchange *exchange)
                           route->n_messages));
     for (int m = 0; m < route->n_messages; m++) {
         exchange->slot[m] = offset;
-        offset += halo_slot_bytes(exchange, route->send[m].n);
+        if (!exchange->rung->hooks) offset += halo_slot_bytes(exchange, route->send[m].n);
     }
     return HALO_RESERVE(exchange->slots, exchange->capacity_slots, offset);
 }
@@ -129,6 +130,7 @@ static sundog_status bind(sundog_exchange *exchange, const sundog_field *fields,
         exchange->slot_at_peer[m] = peer->slots + peer->slot[recv->peer_message];
     }
     team_leave(exchange->team);
+    if (exchange->rung->hooks) BASE_TRY(exchange->rung->hooks->bind(exchange));
     exchange->n_commits = plan->n_commits;
     exchange->forward_next = true;
     return SUNDOG_OK;
@@ -145,11 +147,12 @@ static sundog_status exchange_alloc(sundog_plan *plan, const sundog_exchange_opt
         return base_fail(SUNDOG_ERR_ARGUMENT, "options.struct_size is %zu, this library knows %zu: "
                          "set it to sizeof(sundog_exchange_options)", o.struct_size, sizeof o);
     const halo_rung *rung;
-    BASE_TRY(halo_rung_find(o.rung, o.route, &rung));
+    BASE_TRY(halo_rung_find(o.rung, o.route, o.memory, &rung));
     sundog_exchange *exchange = base_try_alloc(sizeof *exchange);
     if (!exchange) return base_fail(SUNDOG_ERR_MEMORY, "no memory for an exchange");
     *exchange = (sundog_exchange){.plan = plan, .team = plan->team, .rung = rung, .route = o.route,
-                                  .deterministic = o.deterministic, .lockstep = o.lockstep};
+                                  .deterministic = o.deterministic, .lockstep = o.lockstep,
+                                  .max_blocks = o.max_blocks};
     size_t n_ranks = (size_t)plan->team->shared->n_ranks;
     exchange->peer = base_try_alloc(n_ranks * sizeof *exchange->peer);
     exchange->offer = base_try_alloc(n_ranks * sizeof(bind_offer));
@@ -187,19 +190,30 @@ sundog_status sundog_exchange_rebind(sundog_exchange *exchange, const sundog_fie
 void sundog_exchange_destroy(sundog_exchange **exchange)
 {
     if (!exchange || !*exchange) return;
+    const halo_hooks *hooks = (*exchange)->rung->hooks;
+    if (hooks && !team_is_dead((*exchange)->team)) hooks->finish(*exchange);
     /* Peers signal into this exchange until all are here; a dead team has left it on return. */
-    (void)sundog_team_barrier((*exchange)->team);
+    if (sundog_team_barrier((*exchange)->team) != SUNDOG_OK && hooks) hooks->quiesce(*exchange);
     exchange_free(*exchange);
     *exchange = NULL;
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
+/* The error of a dead team. Afterwards nothing on any GPU touches this exchange's arrays. */
+static sundog_status fail_dead(sundog_exchange *exchange)
+{
+    sundog_status status = team_fail_dead(exchange->team);
+    exchange->phase = HALO_IDLE;
+    if (exchange->rung->hooks) exchange->rung->hooks->quiesce(exchange);
+    return status;
+}
+
 static sundog_status may_begin(sundog_exchange *exchange, bool forward)
 {
     if (!exchange) return base_fail(SUNDOG_ERR_ARGUMENT, "exchange is NULL");
     int me = exchange->team->rank;
-    if (team_is_dead(exchange->team)) return team_fail_dead(exchange->team);
+    if (team_is_dead(exchange->team)) return fail_dead(exchange);
     if (exchange->phase != HALO_IDLE)
         return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: begin called while a %s is under way; end "
                          "it first", me, exchange->phase == HALO_FORWARD ? "forward" : "reverse");
@@ -219,13 +233,19 @@ static sundog_status may_begin(sundog_exchange *exchange, bool forward)
 static sundog_status may_end(sundog_exchange *exchange, halo_phase phase)
 {
     if (!exchange) return base_fail(SUNDOG_ERR_ARGUMENT, "exchange is NULL");
-    if (team_is_dead(exchange->team)) {
-        exchange->phase = HALO_IDLE;
-        return team_fail_dead(exchange->team);
-    }
+    if (team_is_dead(exchange->team)) return fail_dead(exchange);
     if (exchange->phase == phase) return SUNDOG_OK;
     return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: %s_end without its begin",
                      exchange->team->rank, phase == HALO_FORWARD ? "forward" : "reverse");
+}
+
+/* A rung returned: a dead team is told once all is quiet. */
+static sundog_status outcome(sundog_exchange *exchange, sundog_status status)
+{
+    if (status == SUNDOG_OK) return SUNDOG_OK;
+    exchange->phase = HALO_IDLE;
+    if (exchange->rung->hooks && team_is_dead(exchange->team)) return fail_dead(exchange);
+    return status;
 }
 
 static void clear_progress(sundog_exchange *exchange)
@@ -235,40 +255,132 @@ static void clear_progress(sundog_exchange *exchange)
         exchange->progress[m] = (halo_progress){.users_left = route->recv[m].n_users};
 }
 
+static sundog_status begin(sundog_exchange *exchange, halo_phase phase)
+{
+    bool forward = phase == HALO_FORWARD;
+    BASE_TRY(may_begin(exchange, forward));
+    exchange->phase = phase;
+    if (forward) exchange->forward_epoch++;
+    else exchange->reverse_epoch++;
+    clear_progress(exchange);
+    return outcome(exchange, forward ? exchange->rung->forward_begin(exchange)
+                                     : exchange->rung->reverse_begin(exchange));
+}
+
+static sundog_status end(sundog_exchange *exchange, halo_phase phase)
+{
+    BASE_TRY(may_end(exchange, phase));
+    exchange->phase = HALO_IDLE;
+    return outcome(exchange, phase == HALO_FORWARD ? exchange->rung->forward_end(exchange)
+                                                   : exchange->rung->reverse_end(exchange));
+}
+
+/* end for the host: what follows a stream is waited for. */
+static sundog_status end_here(sundog_exchange *exchange, halo_phase phase)
+{
+    if (exchange) exchange->stream = NULL;
+    BASE_TRY(end(exchange, phase));
+    return exchange->rung->hooks ? sundog_exchange_wait(exchange, NULL) : SUNDOG_OK;
+}
+
 sundog_status sundog_forward_begin(sundog_exchange *exchange)
 {
-    BASE_TRY(may_begin(exchange, true));
-    exchange->phase = HALO_FORWARD;
-    exchange->forward_epoch++;
-    clear_progress(exchange);
-    sundog_status status = exchange->rung->forward_begin(exchange);
-    if (status != SUNDOG_OK) exchange->phase = HALO_IDLE;
-    return status;
+    if (exchange) exchange->stream = NULL;
+    return begin(exchange, HALO_FORWARD);
 }
 
 sundog_status sundog_forward_end(sundog_exchange *exchange)
 {
-    BASE_TRY(may_end(exchange, HALO_FORWARD));
-    exchange->phase = HALO_IDLE;
-    return exchange->rung->forward_end(exchange);
+    return end_here(exchange, HALO_FORWARD);
 }
 
 sundog_status sundog_reverse_begin(sundog_exchange *exchange)
 {
-    BASE_TRY(may_begin(exchange, false));
-    exchange->phase = HALO_REVERSE;
-    exchange->reverse_epoch++;
-    clear_progress(exchange);
-    sundog_status status = exchange->rung->reverse_begin(exchange);
-    if (status != SUNDOG_OK) exchange->phase = HALO_IDLE;
-    return status;
+    if (exchange) exchange->stream = NULL;
+    return begin(exchange, HALO_REVERSE);
 }
 
 sundog_status sundog_reverse_end(sundog_exchange *exchange)
 {
-    BASE_TRY(may_end(exchange, HALO_REVERSE));
-    exchange->phase = HALO_IDLE;
-    return exchange->rung->reverse_end(exchange);
+    return end_here(exchange, HALO_REVERSE);
+}
+
+/* ---- on a stream ----------------------------------------------------------------------------- */
+
+static sundog_status set_stream(sundog_exchange *exchange, sundog_stream stream)
+{
+    if (!exchange) return base_fail(SUNDOG_ERR_ARGUMENT, "exchange is NULL");
+    if (!exchange->rung->hooks)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: rows of this exchange are host memory, "
+                         "which follows no stream", exchange->team->rank);
+    exchange->stream = stream;
+    return SUNDOG_OK;
+}
+
+sundog_status sundog_forward_begin_on(sundog_exchange *exchange, sundog_stream stream)
+{
+    BASE_TRY(set_stream(exchange, stream));
+    return begin(exchange, HALO_FORWARD);
+}
+
+sundog_status sundog_forward_end_on(sundog_exchange *exchange, sundog_stream stream)
+{
+    BASE_TRY(set_stream(exchange, stream));
+    return end(exchange, HALO_FORWARD);
+}
+
+sundog_status sundog_reverse_begin_on(sundog_exchange *exchange, sundog_stream stream)
+{
+    BASE_TRY(set_stream(exchange, stream));
+    return begin(exchange, HALO_REVERSE);
+}
+
+sundog_status sundog_reverse_end_on(sundog_exchange *exchange, sundog_stream stream)
+{
+    BASE_TRY(set_stream(exchange, stream));
+    return end(exchange, HALO_REVERSE);
+}
+
+sundog_status sundog_forward_on(sundog_exchange *exchange, sundog_stream stream)
+{
+    BASE_TRY(set_stream(exchange, stream));
+    if (!exchange->rung->forward) {
+        BASE_TRY(begin(exchange, HALO_FORWARD));
+        return end(exchange, HALO_FORWARD);
+    }
+    BASE_TRY(may_begin(exchange, true));
+    exchange->forward_epoch++;
+    return outcome(exchange, exchange->rung->forward(exchange));
+}
+
+sundog_status sundog_reverse_on(sundog_exchange *exchange, sundog_stream stream)
+{
+    BASE_TRY(set_stream(exchange, stream));
+    if (!exchange->rung->reverse) {
+        BASE_TRY(begin(exchange, HALO_REVERSE));
+        return end(exchange, HALO_REVERSE);
+    }
+    BASE_TRY(may_begin(exchange, false));
+    exchange->reverse_epoch++;
+    return outcome(exchange, exchange->rung->reverse(exchange));
+}
+
+sundog_status sundog_exchange_wait(sundog_exchange *exchange, sundog_stream stream)
+{
+    BASE_TRY(set_stream(exchange, stream));
+    return outcome(exchange, exchange->rung->hooks->wait(exchange, stream));
+}
+
+sundog_status sundog_exchange_view(const sundog_exchange *exchange, struct sundog_view *out)
+{
+    if (!exchange || !out)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "exchange_view: a pointer is NULL");
+    if (!exchange->rung->hooks)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: kernels see exchanges of device memory "
+                         "only", exchange->team->rank);
+    if (exchange->n_commits != exchange->plan->n_commits)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "the exchange is not bound to the plan as it is");
+    return exchange->rung->hooks->view(exchange, out);
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

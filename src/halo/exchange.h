@@ -21,6 +21,7 @@
 #include "halo/plan.h"
 
 struct halo_rung;
+struct halo_peer;                   /* what fabric peer holds (peer/peer.h) */
 
 typedef struct halo_words {
     base_word arrived, space, sums, room;
@@ -56,6 +57,9 @@ struct sundog_exchange {
     char *slots;                    /* sums for me */
     size_t *slot;                   /* [n_messages] offsets of the sending halves' slots */
     char **slot_at_peer;            /* [n_messages] of the receiving halves */
+    int max_blocks;                 /* of the options */
+    struct halo_peer *device;       /* device memory only */
+    void *stream;                   /* of the call under way; NULL: the thread's own */
     size_t capacity_words, capacity_progress, capacity_slots, capacity_slot, capacity_slot_at_peer;
     char description[96];
 };

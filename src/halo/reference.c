@@ -111,4 +111,4 @@ static sundog_status reverse_end(sundog_exchange *exchange)
 
 const halo_rung halo_reference = {
     "reference", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT,
-    do_nothing, forward_end, do_nothing, reverse_end};
+    do_nothing, forward_end, do_nothing, reverse_end, NULL, NULL, NULL};

@@ -34,6 +34,7 @@ typedef struct team_member {
     team_bell bell;
     base_word inside;               /* 1 while the rank stands in a peer's memory */
     base_word at_barrier;           /* barriers entered */
+    int gpu;                        /* that the rank is bound to, + 1; 0: none */
     struct team_slot {
         const char *call;           /* which collective: all ranks must be in the same one */
         const void *pointer;

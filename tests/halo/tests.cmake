@@ -8,3 +8,17 @@ if(NOT SUNDOG_SANITIZE)
   set_tests_properties(installed_library PROPERTIES LABELS halo TIMEOUT 120
     WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
 endif()
+
+# Exchange of device memory: label gpu, exit 77 without one. They need the library alone.
+if(SUNDOG_HAS_CUDA)
+  file(GLOB gpu_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/gpu/test_*.c)
+  foreach(source ${gpu_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${name} PRIVATE sundog_flags sundog CUDA::cudart_static)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 LABELS gpu
+      RUN_SERIAL ON)
+  endforeach()
+endif()

@@ -8,7 +8,18 @@
 enum {
     HALO_CAP_STAGED = 1,            /* can serve SUNDOG_ROUTE_STAGED */
     HALO_CAP_DIRECT = 2,            /* can serve SUNDOG_ROUTE_DIRECT */
+    HALO_CAP_DEVICE = 4,            /* rows are device memory; else host memory */
 };
+
+/* What a fabric for device memory does beside begin and end. */
+typedef struct halo_hooks {
+    sundog_status (*bind)(sundog_exchange *exchange);           /* collective; all ends are known */
+    sundog_status (*wait)(sundog_exchange *exchange, void *stream);
+    void (*quiesce)(sundog_exchange *exchange); /* the team is dead: until nothing runs any more */
+    void (*finish)(sundog_exchange *exchange);  /* before the end of a living exchange */
+    void (*release)(sundog_exchange *exchange);
+    sundog_status (*view)(const sundog_exchange *exchange, struct sundog_view *out);
+} halo_hooks;
 
 /* begin announces and does what can be done without waiting; end does the rest. */
 typedef struct halo_rung {
@@ -18,11 +29,24 @@ typedef struct halo_rung {
     sundog_status (*forward_end)(sundog_exchange *exchange);
     sundog_status (*reverse_begin)(sundog_exchange *exchange);
     sundog_status (*reverse_end)(sundog_exchange *exchange);
+    const halo_hooks *hooks;        /* NULL: host memory */
+    /* begin and end at once; NULL: one after the other */
+    sundog_status (*forward)(sundog_exchange *exchange);
+    sundog_status (*reverse)(sundog_exchange *exchange);
 } halo_rung;
 
 extern const halo_rung halo_reference;              /* reference.c */
 extern const halo_rung halo_threads_pulse, halo_threads_fused, halo_threads_direct; /* threads.c */
 
-/* The rung of this name (NULL: the best) for this route. */
-sundog_status halo_rung_find(const char *name, sundog_route route, const halo_rung **out);
+/* The rungs of fabric peer, best first, and how many; none in a build without GPU support. */
+const halo_rung *const *halo_peer_rungs(int *n);
+
+/* The rung of this name (NULL: the best) for this route and memory. */
+sundog_status halo_rung_find(const char *name, sundog_route route, sundog_memory memory,
+                             const halo_rung **out);
+
+/* Waiting on the host for a word of this exchange, and setting one of a peer's (threads.c). */
+sundog_status halo_wait_word(sundog_exchange *exchange, const base_word *word, uint64_t wanted,
+                             const char *name, int peer, int message);
+void halo_signal_peer(sundog_exchange *exchange, int peer, base_word *word, uint64_t epoch);
 #endif

@@ -63,8 +63,8 @@ static void word_describe(const void *arg, char *text, size_t n_bytes)
              (unsigned long long)base_acquire(wait->word), exchange->description);
 }
 
-static sundog_status wait_for(sundog_exchange *exchange, const base_word *word, uint64_t wanted,
-                              const char *name, int peer, int message)
+sundog_status halo_wait_word(sundog_exchange *exchange, const base_word *word, uint64_t wanted,
+                             const char *name, int peer, int message)
 {
     if (base_reached(base_acquire(word), wanted)) return SUNDOG_OK;
     word_wait wait = {exchange, word, wanted, name, peer, message};
@@ -73,7 +73,7 @@ static sundog_status wait_for(sundog_exchange *exchange, const base_word *word, 
                      &condition);
 }
 
-static void signal_peer(sundog_exchange *exchange, int peer, base_word *word, uint64_t epoch)
+void halo_signal_peer(sundog_exchange *exchange, int peer, base_word *word, uint64_t epoch)
 {
     if (halo_before_signal) halo_before_signal(exchange->team->rank);
     team_signal(exchange->team, peer, word, epoch);
@@ -88,7 +88,7 @@ static void announce_space(sundog_exchange *exchange)
     for (int m = 0; m < route->n_messages; m++) {
         const halo_recv *recv = &route->recv[m];
         if (recv->n == 0) continue;
-        signal_peer(exchange, recv->peer,
+        halo_signal_peer(exchange, recv->peer,
                     &exchange->peer[recv->peer]->words[recv->peer_message].space,
                     exchange->forward_epoch);
     }
@@ -103,7 +103,7 @@ static bool has_space(const sundog_exchange *exchange, int m)
 static sundog_status wait_space(sundog_exchange *exchange, int m)
 {
     if (exchange->lockstep) return SUNDOG_OK;
-    return wait_for(exchange, &exchange->words[m].space, exchange->forward_epoch, "space",
+    return halo_wait_word(exchange, &exchange->words[m].space, exchange->forward_epoch, "space",
                     halo_route_of(exchange)->send[m].peer, m);
 }
 
@@ -111,7 +111,7 @@ static sundog_status wait_arrived(sundog_exchange *exchange, int m)
 {
     const halo_recv *recv = &halo_route_of(exchange)->recv[m];
     if (recv->n == 0) return SUNDOG_OK;
-    return wait_for(exchange, &exchange->words[m].arrived, exchange->forward_epoch, "arrived",
+    return halo_wait_word(exchange, &exchange->words[m].arrived, exchange->forward_epoch, "arrived",
                     recv->peer, m);
 }
 
@@ -127,7 +127,7 @@ static void store_run(sundog_exchange *exchange, int peer, const halo_run *run)
 static void signal_arrived(sundog_exchange *exchange, int m)
 {
     const halo_send *send = &halo_route_of(exchange)->send[m];
-    signal_peer(exchange, send->peer,
+    halo_signal_peer(exchange, send->peer,
                 &exchange->peer[send->peer]->words[send->peer_message].arrived,
                 exchange->forward_epoch);
     exchange->progress[m].sent = true;
@@ -295,7 +295,7 @@ static bool has_room(const sundog_exchange *exchange, int m)
 static sundog_status wait_room(sundog_exchange *exchange, int m)
 {
     if (exchange->lockstep) return SUNDOG_OK;
-    return wait_for(exchange, &exchange->words[m].room, exchange->reverse_epoch - 1, "room",
+    return halo_wait_word(exchange, &exchange->words[m].room, exchange->reverse_epoch - 1, "room",
                     halo_route_of(exchange)->recv[m].peer, m);
 }
 
@@ -310,7 +310,7 @@ static void store_sums(sundog_exchange *exchange, int m)
         halo_gather(field, recv->rows, block, recv->n);
         block += halo_block_bytes(field, recv->n);
     }
-    signal_peer(exchange, recv->peer,
+    halo_signal_peer(exchange, recv->peer,
                 &exchange->peer[recv->peer]->words[recv->peer_message].sums,
                 exchange->reverse_epoch);
     exchange->progress[m].sent = true;
@@ -330,7 +330,7 @@ static sundog_status wait_sums(sundog_exchange *exchange, int m)
 {
     const halo_send *send = &halo_route_of(exchange)->send[m];
     if (send->n == 0) return SUNDOG_OK;
-    return wait_for(exchange, &exchange->words[m].sums, exchange->reverse_epoch, "sums",
+    return halo_wait_word(exchange, &exchange->words[m].sums, exchange->reverse_epoch, "sums",
                     send->peer, m);
 }
 
@@ -349,8 +349,9 @@ static sundog_status add_sums(sundog_exchange *exchange, int m)
     }
     if (exchange->lockstep) return SUNDOG_OK;
     BASE_TRY(team_enter(exchange->team));
-    signal_peer(exchange, send->peer, &exchange->peer[send->peer]->words[send->peer_message].room,
-                exchange->reverse_epoch);
+    halo_signal_peer(exchange, send->peer,
+                     &exchange->peer[send->peer]->words[send->peer_message].room,
+                     exchange->reverse_epoch);
     team_leave(exchange->team);
     return SUNDOG_OK;
 }
@@ -462,10 +463,13 @@ static sundog_status pulse_reverse_end(sundog_exchange *exchange)
 
 const halo_rung halo_threads_pulse = {
     "pulse", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT,
-    announce, pulse_forward_end, do_nothing, pulse_reverse_end};
+    announce, pulse_forward_end, do_nothing, pulse_reverse_end,
+    NULL, NULL, NULL};
 const halo_rung halo_threads_fused = {
     "fused", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT,
-    fused_forward_begin, fused_forward_end, fused_reverse_begin, fused_reverse_end};
+    fused_forward_begin, fused_forward_end, fused_reverse_begin, fused_reverse_end,
+    NULL, NULL, NULL};
 const halo_rung halo_threads_direct = {
     "direct", "threads", HALO_CAP_DIRECT,
-    direct_forward_begin, direct_forward_end, fused_reverse_begin, fused_reverse_end};
+    direct_forward_begin, direct_forward_end, fused_reverse_begin, fused_reverse_end,
+    NULL, NULL, NULL};

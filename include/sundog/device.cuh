@@ -1,0 +1,818 @@
+/* The device side of the exchange: memory order by name, and the pieces of which the library's
+ * own kernels and those of its users are made. Header only, no relocatable device code.
+ *
+ * Memory order. A row is stored plainly; the word after it carries the order.
+ *
+ *   sender: all blocks of a message            | receiver
+ *   1 one thread acquires space >= F, barrier  |
+ *   2 store rows into the peer's ghosts        |
+ *   3 barrier; one thread arrives on the       |
+ *     message's counter, acq_rel at GPU scope  |
+ *   4 the last one to arrive: fence and        | 1 one thread acquires arrived >= F at system
+ *     release arrived = F at system scope      |   scope, barrier
+ *                                              | 2 loads past the L1 cache: a sector may straddle
+ *                                              |   rows that were read before
+ *
+ * Arriving needs acquire as well as release: the last block's release must cover what the others
+ * stored before they arrived.
+ *
+ * Flits. Sixteen bytes are stored and loaded in one access, 12 bytes of payload and the epoch: a
+ * row that carries the epoch is whole. No fence, no signal, no counter; two copies by parity.
+ *
+ * Bulk. A warp gathers rows into shared memory and hands them to the copy engine in one store; the
+ * writes (not only the reads) are waited for before the message's counter.
+ *
+ * Groups are those of cooperative_groups: a block, or a tile of a warp.
+ *
+ * Waits are bounded: a wait that lasts longer than the watch says leaves a record in pinned host
+ * memory and raises `abort` for all ranks. From then on every wait returns at once, and what a
+ * kernel computes is worth nothing; the host returns the error.
+ */
+#ifndef SUNDOG_DEVICE_CUH
+#define SUNDOG_DEVICE_CUH
+#include "sundog/sundog.h"
+#include "sundog/view.h"
+
+#include <cooperative_groups.h>
+
+#define SUNDOG_DEVICE static __device__ __forceinline__
+
+/* ---- memory order by name -------------------------------------------------------------------- */
+
+SUNDOG_DEVICE uint64_t sundog_acquire_system(const uint64_t *word)
+{
+    uint64_t value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+SUNDOG_DEVICE void sundog_release_system(uint64_t *word, uint64_t value)
+{
+    asm volatile("st.release.sys.global.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+SUNDOG_DEVICE uint64_t sundog_acquire_gpu(const uint64_t *word)
+{
+    uint64_t value;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+SUNDOG_DEVICE void sundog_release_gpu(uint64_t *word, uint64_t value)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+SUNDOG_DEVICE uint64_t sundog_relaxed_system(const uint64_t *word)
+{
+    uint64_t value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+/* Arrive on a counter of this GPU; the number of arrivals before. */
+SUNDOG_DEVICE uint32_t sundog_arrive_gpu(uint32_t *counter)
+{
+    uint32_t before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;"
+                 : "=r"(before) : "l"(counter) : "memory");
+    return before;
+}
+
+SUNDOG_DEVICE void sundog_fence_system(void)
+{
+    asm volatile("fence.acq_rel.sys;" : : : "memory");
+}
+
+SUNDOG_DEVICE void sundog_flit_store(sundog_flit *to, sundog_flit flit)
+{
+    asm volatile("{ .reg .b64 low, high; .reg .b128 all;\n"
+                 "mov.b64 low, {%1, %2}; mov.b64 high, {%3, %4}; mov.b128 all, {low, high};\n"
+                 "st.relaxed.sys.global.b128 [%0], all; }"
+                 : : "l"(to), "r"(flit.payload[0]), "r"(flit.payload[1]), "r"(flit.payload[2]),
+                     "r"(flit.epoch) : "memory");
+}
+
+SUNDOG_DEVICE sundog_flit sundog_flit_load(const sundog_flit *from)
+{
+    sundog_flit flit;
+    asm volatile("{ .reg .b64 low, high; .reg .b128 all;\n"
+                 "ld.relaxed.sys.global.b128 all, [%4]; mov.b128 {low, high}, all;\n"
+                 "mov.b64 {%0, %1}, low; mov.b64 {%2, %3}, high; }"
+                 : "=r"(flit.payload[0]), "=r"(flit.payload[1]), "=r"(flit.payload[2]),
+                   "=r"(flit.epoch) : "l"(from) : "memory");
+    return flit;
+}
+
+SUNDOG_DEVICE uint64_t sundog_clock_ns(void)
+{
+    uint64_t ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+/* Copy engine (compute capability 9): what this thread wrote to shared memory may be read by it. */
+SUNDOG_DEVICE void sundog_fence_bulk(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+#endif
+}
+
+/* Both addresses and the size are multiples of 16. */
+SUNDOG_DEVICE void sundog_bulk_store(void *to, const void *shared, uint32_t n_bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
+                 "cp.async.bulk.commit_group;"
+                 : : "l"(to), "r"((uint32_t)__cvta_generic_to_shared(shared)), "r"(n_bytes)
+                 : "memory");
+#else
+    (void)to, (void)shared, (void)n_bytes;
+    __trap();                       /* refused at bind */
+#endif
+}
+
+/* The bulk stores of this thread: shared memory may be reused; they are written. */
+SUNDOG_DEVICE void sundog_bulk_wait_read(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.wait_group.read 0;" : : : "memory");
+#endif
+}
+
+SUNDOG_DEVICE void sundog_bulk_wait_written(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.wait_group 0;" : : : "memory");
+#endif
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+/* What a wait is for, told if it ends without it. */
+typedef struct sundog_wait {
+    int32_t word, peer, message;
+    uint64_t wanted;
+} sundog_wait;
+
+/* Out of time: the first thread of this rank to say so writes the record. Rare. */
+[[maybe_unused]] static __device__ __noinline__ void
+sundog_give_up(const sundog_view *view, sundog_wait wait, uint64_t seen, uint64_t waited_ns)
+{
+    sundog_watch *mine = &view->watch[view->rank];
+    if (atomicExch(&view->counts->given_up, 1u) != 0) return;
+    mine->wanted = wait.wanted;
+    mine->seen = seen;
+    mine->waited_ns = waited_ns;
+    mine->word = wait.word;
+    mine->peer = wait.peer;
+    mine->message = wait.message;
+    mine->block = (int32_t)blockIdx.x;
+    sundog_fence_system();
+    sundog_release_system(&mine->filled, 1);
+    for (int32_t r = 0; r < view->n_ranks; r++) sundog_release_system(&view->watch[r].abort, 1);
+}
+
+/* Called now and then by a waiter. True: stop waiting. */
+[[maybe_unused]] static __device__ __noinline__ bool
+sundog_hopeless(const sundog_view *view, sundog_wait wait, uint64_t seen, uint64_t since_ns)
+{
+    const sundog_watch *mine = &view->watch[view->rank];
+    if (sundog_relaxed_system(&mine->abort)) return true;
+    uint64_t limit = sundog_relaxed_system(&mine->timeout_ns);
+    uint64_t waited = sundog_clock_ns() - since_ns;
+    if (limit == 0 || waited < limit) return false;
+    sundog_give_up(view, wait, seen, waited);
+    return true;
+}
+
+enum { SUNDOG_LOOKS = 1024 };       /* at a word, before looking at the clock: some 0.7 ms */
+
+SUNDOG_DEVICE bool sundog_reached(uint64_t seen, uint64_t wanted)
+{
+    return (int64_t)(seen - wanted) >= 0;
+}
+
+/* One thread waits until a word of this GPU, set by a peer, reaches the epoch. */
+SUNDOG_DEVICE void sundog_wait_system(const sundog_view *view, const sundog_word *word,
+                                      sundog_wait wait)
+{
+    uint64_t seen = sundog_acquire_system(&word->value), since = 0;
+    for (uint32_t look = 1; !sundog_reached(seen, wait.wanted); look++) {
+        if (look == 1) since = sundog_clock_ns();
+        if (look % SUNDOG_LOOKS == 0 && sundog_hopeless(view, wait, seen, since)) return;
+        seen = sundog_acquire_system(&word->value);
+    }
+}
+
+/* The same for a word that other blocks of this GPU set. */
+SUNDOG_DEVICE void sundog_wait_gpu(const sundog_view *view, const sundog_word *word,
+                                   sundog_wait wait)
+{
+    uint64_t seen = sundog_acquire_gpu(&word->value), since = 0;
+    for (uint32_t look = 1; !sundog_reached(seen, wait.wanted); look++) {
+        if (look == 1) since = sundog_clock_ns();
+        if (look % SUNDOG_LOOKS == 0 && sundog_hopeless(view, wait, seen, since)) return;
+        seen = sundog_acquire_gpu(&word->value);
+    }
+}
+
+/* Each thread waits for its own flit to carry the epoch. */
+SUNDOG_DEVICE sundog_flit sundog_flit_wait(const sundog_view *view, const sundog_flit *from,
+                                           sundog_wait wait)
+{
+    sundog_flit flit = sundog_flit_load(from);
+    uint64_t since = 0;
+    for (uint32_t look = 1; flit.epoch != (uint32_t)wait.wanted; look++) {
+        if (look == 1) since = sundog_clock_ns();
+        if (look % SUNDOG_LOOKS == 0 && sundog_hopeless(view, wait, flit.epoch, since)) break;
+        flit = sundog_flit_load(from);
+    }
+    return flit;
+}
+
+/* ---- epochs ---------------------------------------------------------------------------------- */
+
+/* The exchange that a kernel runs: one more than were completed. Advance after all blocks of the
+ * kernel that completes it have read it. */
+SUNDOG_DEVICE uint64_t sundog_forward_epoch(const sundog_view *view)
+{
+    return __ldcg(&view->counts->forward) + 1;
+}
+
+SUNDOG_DEVICE uint64_t sundog_reverse_epoch(const sundog_view *view)
+{
+    return __ldcg(&view->counts->reverse) + 1;
+}
+
+/* ---- rows by components ---------------------------------------------------------------------- */
+
+/* A shift, hop by hop, each sum formed in double and rounded; components that no hop shifts keep
+ * their bits, NaNs too. */
+template <class T>
+SUNDOG_DEVICE T sundog_shifted(T value, int component, const double (*shift)[3], int n_shifts)
+{
+    if (component > 2) return value;
+    for (int hop = 0; hop < n_shifts; hop++) {
+        double by = shift[hop][component];
+        if (by != 0) value = (T)((double)value + by);
+    }
+    return value;
+}
+SUNDOG_DEVICE uint32_t sundog_shifted(uint32_t value, int, const double (*)[3], int)
+{
+    return value;
+}
+SUNDOG_DEVICE uint64_t sundog_shifted(uint64_t value, int, const double (*)[3], int)
+{
+    return value;
+}
+SUNDOG_DEVICE uint8_t sundog_shifted(uint8_t value, int, const double (*)[3], int)
+{
+    return value;
+}
+
+/* Rows of one field, from rows src[k] to rows dst[k] (a NULL list: first, first + 1, ...). */
+typedef struct sundog_rows {
+    const int32_t *list;
+    int32_t first;
+} sundog_rows;
+
+SUNDOG_DEVICE int64_t sundog_row(sundog_rows rows, uint32_t k)
+{
+    return rows.list ? rows.list[k] : rows.first + (int64_t)k;
+}
+
+template <class T, class Group>
+SUNDOG_DEVICE void sundog_copy_components(const Group &group, const char *from, sundog_rows src,
+                                          char *to, sundog_rows dst, int n, int width,
+                                          const double (*shift)[3], int n_shifts)
+{
+    const uint32_t n_components = (uint32_t)(n * width);
+    for (uint32_t e = group.thread_rank(); e < n_components; e += group.size()) {
+        const uint32_t k = e / (uint32_t)width, c = e - k * (uint32_t)width;
+        T value = __ldcg((const T *)from + sundog_row(src, k) * width + c);
+        ((T *)to)[sundog_row(dst, k) * width + c] =
+            sundog_shifted(value, (int)c, shift, n_shifts);
+    }
+}
+
+/* Rows of whole 16-byte units; a shift touches the first one (float). */
+template <class Group>
+SUNDOG_DEVICE void sundog_copy_quads(const Group &group, const char *from, sundog_rows src,
+                                     char *to, sundog_rows dst, int n, int width,
+                                     const double (*shift)[3], int n_shifts)
+{
+    for (uint32_t e = group.thread_rank(); e < (uint32_t)(n * width); e += group.size()) {
+        const uint32_t k = e / (uint32_t)width, c = e - k * (uint32_t)width;
+        float4 value = __ldcg((const float4 *)from + sundog_row(src, k) * width + c);
+        if (n_shifts > 0 && c == 0) {
+            value.x = sundog_shifted(value.x, 0, shift, n_shifts);
+            value.y = sundog_shifted(value.y, 1, shift, n_shifts);
+            value.z = sundog_shifted(value.z, 2, shift, n_shifts);
+        }
+        ((float4 *)to)[sundog_row(dst, k) * width + c] = value;
+    }
+}
+
+template <class Group>
+SUNDOG_DEVICE void sundog_copy_rows(const Group &group, const sundog_view_field &field,
+                                    const char *from, sundog_rows src, char *to, sundog_rows dst,
+                                    int n, const double (*shift)[3], int n_shifts)
+{
+    const int shifts = field.shifted ? n_shifts : 0;
+    if (field.quads && !(shifts && field.type == SUNDOG_FLOAT64))
+        sundog_copy_quads(group, from, src, to, dst, n, field.row_bytes / 16, shift, shifts);
+    else if (shifts && field.type == SUNDOG_FLOAT32)
+        sundog_copy_components<float>(group, from, src, to, dst, n, field.width, shift, shifts);
+    else if (shifts)
+        sundog_copy_components<double>(group, from, src, to, dst, n, field.width, shift, shifts);
+    else if (field.type == SUNDOG_INT8)
+        sundog_copy_components<uint8_t>(group, from, src, to, dst, n, field.width, NULL, 0);
+    else if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64)
+        sundog_copy_components<uint64_t>(group, from, src, to, dst, n, field.width, NULL, 0);
+    else
+        sundog_copy_components<uint32_t>(group, from, src, to, dst, n, field.width, NULL, 0);
+}
+
+/* ---- rows by bulk stores --------------------------------------------------------------------- */
+
+enum { SUNDOG_BULK_BYTES = 4096, SUNDOG_BULK_BUFFER = SUNDOG_BULK_BYTES + 32 };
+
+/* Rows land one behind the other at `to`. What lies before the first and behind the last multiple
+ * of 16 is stored by the threads; the rest goes through `buffer` (shared, aligned to 16), laid
+ * there with the same remainder. Free again after sundog_bulk_wait_read() by the first thread. */
+template <class T, class Group>
+SUNDOG_DEVICE void sundog_bulk_components(const Group &warp, char *buffer, const char *from,
+                                          sundog_rows src, char *to, int n, int width,
+                                          const double (*shift)[3], int n_shifts)
+{
+    const uint32_t n_bytes = (uint32_t)(n * width) * (uint32_t)sizeof(T);
+    const uint32_t skew = (uint32_t)((uintptr_t)to & 15);
+    const uint32_t head = min((16 - skew) & 15, n_bytes), body = (n_bytes - head) & ~15u;
+    for (uint32_t e = warp.thread_rank(); e < (uint32_t)(n * width); e += warp.size()) {
+        const uint32_t k = e / (uint32_t)width, c = e - k * (uint32_t)width;
+        const uint32_t at = e * (uint32_t)sizeof(T);
+        T value = sundog_shifted(__ldcg((const T *)from + sundog_row(src, k) * width + c),
+                                 (int)c, shift, n_shifts);
+        if (at < head || at >= head + body) ((T *)to)[e] = value;
+        else *(T *)(buffer + skew + at) = value;
+    }
+    sundog_fence_bulk();
+    warp.sync();
+    if (warp.thread_rank() == 0 && body > 0)
+        sundog_bulk_store(to + head, buffer + skew + head, body);
+}
+
+template <class Group>
+SUNDOG_DEVICE void sundog_bulk_rows(const Group &warp, char *buffer,
+                                    const sundog_view_field &field, const char *from,
+                                    sundog_rows src, char *to, int n, const double (*shift)[3],
+                                    int n_shifts)
+{
+    const int shifts = field.shifted ? n_shifts : 0;
+    if (shifts && field.type == SUNDOG_FLOAT32)
+        sundog_bulk_components<float>(warp, buffer, from, src, to, n, field.width, shift, shifts);
+    else if (shifts)
+        sundog_bulk_components<double>(warp, buffer, from, src, to, n, field.width, shift, shifts);
+    else if (field.type == SUNDOG_INT8)
+        sundog_bulk_components<uint8_t>(warp, buffer, from, src, to, n, field.width, NULL, 0);
+    else if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64)
+        sundog_bulk_components<uint64_t>(warp, buffer, from, src, to, n, field.width, NULL, 0);
+    else
+        sundog_bulk_components<uint32_t>(warp, buffer, from, src, to, n, field.width, NULL, 0);
+}
+
+/* ---- rows by flits --------------------------------------------------------------------------- */
+
+/* Flit j of a row. */
+SUNDOG_DEVICE sundog_flit sundog_flit_of(const sundog_view_field &field, int64_t row, int j)
+{
+    sundog_flit flit = {{0, 0, 0}, 0};
+    const char *from = field.rows + row * field.row_bytes;
+    if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64) {
+        const uint64_t value = __ldcg((const uint64_t *)from + j);
+        flit.payload[0] = (uint32_t)value;
+        flit.payload[1] = (uint32_t)(value >> 32);
+    } else if (field.type == SUNDOG_INT8) {
+        for (int b = 0; b < 12 && 12 * j + b < field.width; b++)
+            flit.payload[b / 4] |= (uint32_t)__ldcg((const uint8_t *)from + 12 * j + b)
+                                   << 8 * (b % 4);
+    } else {
+        for (int c = 0; c < 3 && 3 * j + c < field.width; c++)
+            flit.payload[c] = __ldcg((const uint32_t *)from + 3 * j + c);
+    }
+    return flit;
+}
+
+SUNDOG_DEVICE void sundog_flit_shift(const sundog_view_field &field, sundog_flit *flit, int j,
+                                     const double (*shift)[3], int n_shifts)
+{
+    if (!field.shifted || n_shifts == 0) return;
+    if (field.type == SUNDOG_FLOAT32 && j == 0) {
+        for (int c = 0; c < 3; c++)
+            flit->payload[c] = __float_as_uint(
+                sundog_shifted(__uint_as_float(flit->payload[c]), c, shift, n_shifts));
+    } else if (field.type == SUNDOG_FLOAT64) {
+        double value = __hiloint2double((int)flit->payload[1], (int)flit->payload[0]);
+        value = sundog_shifted(value, j, shift, n_shifts);
+        flit->payload[0] = (uint32_t)__double2loint(value);
+        flit->payload[1] = (uint32_t)__double2hiint(value);
+    }
+}
+
+SUNDOG_DEVICE void sundog_flit_unpack(const sundog_view_field &field, int64_t row, int j,
+                                      sundog_flit flit)
+{
+    char *to = field.rows + row * field.row_bytes;
+    if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64) {
+        ((uint64_t *)to)[j] = (uint64_t)flit.payload[1] << 32 | flit.payload[0];
+    } else if (field.type == SUNDOG_INT8) {
+        for (int b = 0; b < 12 && 12 * j + b < field.width; b++)
+            to[12 * j + b] = (char)(flit.payload[b / 4] >> 8 * (b % 4));
+    } else {
+        for (int c = 0; c < 3 && 3 * j + c < field.width; c++)
+            ((uint32_t *)to)[3 * j + c] = flit.payload[c];
+    }
+}
+
+/* ---- forward: one chunk ---------------------------------------------------------------------- */
+
+/* The peers may overwrite my ghosts: all reads of the last ones are behind. One group. */
+template <class Group>
+SUNDOG_DEVICE void sundog_announce_space(const sundog_view *view, const Group &group,
+                                         uint64_t epoch)
+{
+    if (view->lockstep) return;
+    for (int m = (int)group.thread_rank(); m < view->n_messages; m += (int)group.size())
+        if (view->recv[m].n > 0)
+            sundog_release_system(&view->recv[m].peer_space->value, epoch);
+}
+
+SUNDOG_DEVICE void sundog_wait_arrived(const sundog_view *view, int message, uint64_t epoch)
+{
+    const sundog_view_recv *recv = &view->recv[message];
+    sundog_wait wait = {SUNDOG_WORD_ARRIVED, recv->peer, message, epoch};
+    if (recv->n > 0) sundog_wait_system(view, recv->arrived, wait);
+}
+
+/* What must be before the rows of a chunk can be stored. */
+template <class Group>
+SUNDOG_DEVICE void sundog_send_when_ready(const sundog_view *view, const Group &group,
+                                          const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const sundog_view_send *send = &view->send[chunk.message];
+    if (group.thread_rank() == 0) {
+        sundog_wait wait = {SUNDOG_WORD_SPACE, send->peer, chunk.message, epoch};
+        if (!view->lockstep) sundog_wait_system(view, send->space, wait);
+        if (chunk.source >= 0) sundog_wait_arrived(view, chunk.source, epoch);
+    }
+    group.sync();
+}
+
+/* Rows of a chunk are stored; the last chunk of the message signals. */
+template <class Group>
+SUNDOG_DEVICE void sundog_send_done(const sundog_view *view, const Group &group,
+                                    const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const sundog_view_send *send = &view->send[chunk.message];
+    group.sync();
+    if (group.thread_rank() != 0) return;
+    if (sundog_arrive_gpu(&view->sent[chunk.message]) + 1 != (uint32_t)send->n_chunks) return;
+    view->sent[chunk.message] = 0;
+    sundog_fence_system();
+    sundog_release_system(&send->peer_arrived->value, epoch);
+}
+
+SUNDOG_DEVICE sundog_rows sundog_destination(const sundog_view *view,
+                                             const sundog_view_chunk &chunk)
+{
+    sundog_rows rows = {view->dst + chunk.first, 0};
+    if (chunk.contiguous) rows = {NULL, view->dst[chunk.first]};
+    return rows;
+}
+
+/* Store the rows of a chunk into the peer's ghosts. */
+template <class Group>
+SUNDOG_DEVICE void sundog_send_rows(const sundog_view *view, const Group &group,
+                                    const sundog_view_chunk &chunk)
+{
+    const sundog_rows src = {view->src + chunk.first, 0}, dst = sundog_destination(view, chunk);
+    for (int f = 0; f < view->n_fields; f++)
+        sundog_copy_rows(group, view->field[f], view->field[f].rows, src,
+                         view->peer_rows[chunk.message * view->n_fields + f], dst, chunk.n,
+                         view->shift + chunk.shift, chunk.n_shifts);
+}
+
+/* The same by bulk stores; buffer [SUNDOG_BULK_BUFFER] of this warp. */
+template <class Group>
+SUNDOG_DEVICE void sundog_send_bulk(const sundog_view *view, const Group &warp, char *buffer,
+                                    const sundog_view_chunk &chunk)
+{
+    const sundog_rows src = {view->src + chunk.first, 0}, dst = sundog_destination(view, chunk);
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        char *to = view->peer_rows[chunk.message * view->n_fields + f];
+        if (!chunk.contiguous || chunk.n * field.row_bytes > SUNDOG_BULK_BYTES) {
+            sundog_copy_rows(warp, field, field.rows, src, to, dst, chunk.n,
+                             view->shift + chunk.shift, chunk.n_shifts);
+            continue;
+        }
+        sundog_bulk_rows(warp, buffer, field, field.rows, src,
+                         to + (int64_t)dst.first * field.row_bytes, chunk.n,
+                         view->shift + chunk.shift, chunk.n_shifts);
+        if (warp.thread_rank() == 0) sundog_bulk_wait_read();
+        warp.sync();
+    }
+    if (warp.thread_rank() == 0) sundog_bulk_wait_written();
+}
+
+/* The flits that hold ghost entry i of this rank, in the copy of this epoch. */
+SUNDOG_DEVICE const sundog_flit *sundog_flits_of(const sundog_view *view, int64_t entry,
+                                                 uint64_t epoch)
+{
+    return view->flits + (int64_t)(epoch & 1) * view->flit_stride + entry * view->n_flits;
+}
+
+/* Send a chunk as flits. Rows that an earlier message brings are taken from its flits. (Staged:
+ * the ghosts of a message are one range of rows.) */
+template <class Group>
+SUNDOG_DEVICE void sundog_send_flits(const sundog_view *view, const Group &group,
+                                     const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const sundog_view_send *send = &view->send[chunk.message];
+    const sundog_view_recv *source = chunk.source >= 0 ? &view->recv[chunk.source] : NULL;
+    if (!view->lockstep) {          /* two copies: the one of epoch - 2 must have been read */
+        sundog_wait wait = {SUNDOG_WORD_SPACE, send->peer, chunk.message, epoch - 2};
+        if (group.thread_rank() == 0) sundog_wait_system(view, send->space, wait);
+        group.sync();
+    }
+    sundog_flit *to = send->peer_flits + (int64_t)(epoch & 1) * send->peer_flit_stride;
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        const uint32_t per_row = (uint32_t)field.n_flits;
+        for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
+             e += group.size()) {
+            const uint32_t k = e / per_row, j = e - k * per_row;
+            const int32_t i = chunk.first + (int32_t)k, row = view->src[i];
+            sundog_flit flit;
+            if (source) {
+                sundog_wait wait = {SUNDOG_WORD_FLIT, source->peer, chunk.source, epoch};
+                const int64_t entry = source->first + (int64_t)(row - view->ghost[source->first]);
+                flit = sundog_flit_wait(view, sundog_flits_of(view, entry, epoch) +
+                                        field.first_flit + j, wait);
+            } else {
+                flit = sundog_flit_of(field, row, (int)j);
+            }
+            sundog_flit_shift(field, &flit, (int)j, view->shift + chunk.shift, chunk.n_shifts);
+            flit.epoch = (uint32_t)epoch;
+            sundog_flit_store(to + (int64_t)view->place[i] * view->n_flits + field.first_flit + j,
+                              flit);
+        }
+    }
+}
+
+/* Unpack a chunk of ghosts as its flits come. */
+template <class Group>
+SUNDOG_DEVICE void sundog_receive_flits(const sundog_view *view, const Group &group,
+                                        const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const sundog_wait wait = {SUNDOG_WORD_FLIT, view->recv[chunk.message].peer, chunk.message,
+                              epoch};
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        const uint32_t per_row = (uint32_t)field.n_flits;
+        for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
+             e += group.size()) {
+            const uint32_t k = e / per_row, j = e - k * per_row;
+            const int32_t i = chunk.first + (int32_t)k;
+            sundog_flit_unpack(field, view->ghost[i], (int)j,
+                               sundog_flit_wait(view, sundog_flits_of(view, i, epoch) +
+                                                field.first_flit + j, wait));
+        }
+    }
+}
+
+/* ---- reverse: one chunk ---------------------------------------------------------------------- */
+
+/* Ghosts of a chunk hold their sums: later messages that forwarded some of them were added. */
+template <class Group>
+SUNDOG_DEVICE void sundog_return_when_ready(const sundog_view *view, const Group &group,
+                                            const sundog_view_chunk &chunk, uint64_t epoch,
+                                            uint64_t room)
+{
+    const sundog_view_recv *recv = &view->recv[chunk.message];
+    if (group.thread_rank() == 0) {
+        sundog_wait wait = {SUNDOG_WORD_ROOM, recv->peer, chunk.message, room};
+        if (!view->lockstep) sundog_wait_system(view, recv->room, wait);
+        for (int u = 0; u < recv->n_users; u++) {
+            const int later = view->user[recv->first_user + u];
+            sundog_wait added = {SUNDOG_WORD_ADDED, view->send[later].peer, later, epoch};
+            sundog_wait_gpu(view, &view->added[later], added);
+        }
+    }
+    group.sync();
+}
+
+template <class Group>
+SUNDOG_DEVICE void sundog_return_done(const sundog_view *view, const Group &group,
+                                      const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const sundog_view_recv *recv = &view->recv[chunk.message];
+    group.sync();
+    if (group.thread_rank() != 0) return;
+    if (sundog_arrive_gpu(&view->returned[chunk.message]) + 1 != (uint32_t)recv->n_chunks) return;
+    view->returned[chunk.message] = 0;
+    sundog_fence_system();
+    sundog_release_system(&recv->peer_sums->value, epoch);
+}
+
+/* Store the ghosts of a chunk into the owner's slot. */
+template <class Group>
+SUNDOG_DEVICE void sundog_return_rows(const sundog_view *view, const Group &group,
+                                      const sundog_view_chunk &chunk)
+{
+    const sundog_rows src = {view->ghost + chunk.first, 0};
+    const sundog_rows dst = {NULL, chunk.first - view->recv[chunk.message].first};
+    for (int f = 0; f < view->n_fields; f++)
+        if (view->field[f].sums)
+            sundog_copy_rows(group, view->field[f], view->field[f].rows, src,
+                             view->peer_sums[chunk.message * view->n_fields + f], dst, chunk.n,
+                             NULL, 0);
+}
+
+template <class Group>
+SUNDOG_DEVICE void sundog_return_bulk(const sundog_view *view, const Group &warp, char *buffer,
+                                      const sundog_view_chunk &chunk)
+{
+    const sundog_rows src = {view->ghost + chunk.first, 0};
+    const sundog_rows dst = {NULL, chunk.first - view->recv[chunk.message].first};
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        if (!field.sums) continue;
+        char *to = view->peer_sums[chunk.message * view->n_fields + f];
+        if (chunk.n * field.row_bytes > SUNDOG_BULK_BYTES) {
+            sundog_copy_rows(warp, field, field.rows, src, to, dst, chunk.n, NULL, 0);
+            continue;
+        }
+        sundog_bulk_rows(warp, buffer, field, field.rows, src,
+                         to + (int64_t)dst.first * field.row_bytes, chunk.n, NULL, 0);
+        if (warp.thread_rank() == 0) sundog_bulk_wait_read();
+        warp.sync();
+    }
+    if (warp.thread_rank() == 0) sundog_bulk_wait_written();
+}
+
+template <class Group>
+SUNDOG_DEVICE void sundog_return_flits(const sundog_view *view, const Group &group,
+                                       const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const sundog_view_recv *recv = &view->recv[chunk.message];
+    sundog_return_when_ready(view, group, chunk, epoch, epoch - 2);
+    sundog_flit *to = recv->peer_sum_flits + (int64_t)(epoch & 1) * recv->peer_sum_flit_stride;
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        const uint32_t per_row = (uint32_t)field.n_flits;
+        if (!field.sums) continue;
+        for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
+             e += group.size()) {
+            const uint32_t k = e / per_row, j = e - k * per_row;
+            const int32_t i = chunk.first + (int32_t)k;
+            sundog_flit flit = sundog_flit_of(field, view->ghost[i], (int)j);
+            flit.epoch = (uint32_t)epoch;
+            sundog_flit_store(to + (int64_t)(i - recv->first) * view->n_sum_flits +
+                              field.first_sum_flit + j, flit);
+        }
+    }
+}
+
+/* ---- reverse: adding ------------------------------------------------------------------------- */
+
+/* Component c of a sum that came back as entry i: from the slot, or from its flit. */
+template <class T, bool FLITS>
+SUNDOG_DEVICE T sundog_sum(const sundog_view *view, const sundog_view_field &field, int64_t i,
+                           int c, sundog_wait wait)
+{
+    if (!FLITS) return __ldcg((const T *)field.sums + i * field.width + c);
+    const int per_flit = sizeof(T) == 4 ? 3 : 1;
+    const sundog_flit flit = sundog_flit_wait(
+        view, view->sum_flits + (int64_t)(wait.wanted & 1) * view->sum_flit_stride +
+              i * view->n_sum_flits + field.first_sum_flit + c / per_flit, wait);
+    if (sizeof(T) == 4) return (T)__uint_as_float(flit.payload[c % 3]);
+    return (T)__hiloint2double((int)flit.payload[1], (int)flit.payload[0]);
+}
+
+template <class T, bool FLITS, class Group>
+SUNDOG_DEVICE void sundog_add_field(const sundog_view *view, const Group &group,
+                                    const sundog_view_chunk &chunk,
+                                    const sundog_view_field &field, sundog_wait wait)
+{
+    const uint32_t width = (uint32_t)field.width;
+    for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * width; e += group.size()) {
+        const uint32_t k = e / width, c = e - k * width;
+        const int32_t t = chunk.first + (int32_t)k;
+        T *to = (T *)field.rows + (int64_t)view->add_row[t] * width + c;
+        if (!view->deterministic) {
+            atomicAdd(to, sundog_sum<T, FLITS>(view, field, t, (int)c, wait));
+            continue;
+        }
+        T sum = __ldcg(to);
+        for (int32_t i = view->add_first[t]; i < view->add_first[t + 1]; i++)
+            sum += sundog_sum<T, FLITS>(view, field, view->add_entry[i], (int)c, wait);
+        *to = sum;
+    }
+}
+
+/* Everything a chunk of adding waits for: sums of the group's messages, the group before. */
+template <bool FLITS, class Group>
+SUNDOG_DEVICE void sundog_add_when_ready(const sundog_view *view, const Group &group,
+                                         const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const int g = chunk.message;
+    if (!FLITS)
+        for (int m = view->group_first[g] + (int)group.thread_rank(); m < view->group_first[g + 1];
+             m += (int)group.size()) {
+            sundog_wait wait = {SUNDOG_WORD_SUMS, view->send[m].peer, m, epoch};
+            if (view->send[m].n > 0) sundog_wait_system(view, view->send[m].sums, wait);
+        }
+    if (group.thread_rank() == 0 && chunk.source >= 0) {
+        sundog_wait wait = {SUNDOG_WORD_ADDED, view->rank, chunk.source, epoch};
+        sundog_wait_gpu(view, &view->added[chunk.source], wait);
+    }
+    group.sync();
+}
+
+template <bool FLITS, class Group>
+SUNDOG_DEVICE void sundog_add_rows(const sundog_view *view, const Group &group,
+                                   const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const int m = view->group_first[chunk.message];
+    const sundog_wait wait = {SUNDOG_WORD_SUM_FLIT, view->send[m].peer, m, epoch};
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        if (!field.sums) continue;
+        if (field.type == SUNDOG_FLOAT32)
+            sundog_add_field<float, FLITS>(view, group, chunk, field, wait);
+        else sundog_add_field<double, FLITS>(view, group, chunk, field, wait);
+    }
+}
+
+/* The last chunk of a group to be added says so, here and to the senders. */
+template <class Group>
+SUNDOG_DEVICE void sundog_add_done(const sundog_view *view, const Group &group,
+                                   const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const int g = chunk.message;
+    group.sync();
+    if (group.thread_rank() != 0) return;
+    if (sundog_arrive_gpu(&view->summed[g]) + 1 != (uint32_t)view->add_chunks[g]) return;
+    view->summed[g] = 0;
+    sundog_release_gpu(&view->added[g].value, epoch);
+    if (view->lockstep) return;
+    sundog_fence_system();
+    for (int m = view->group_first[g]; m < view->group_first[g + 1]; m++)
+        if (view->send[m].n > 0) sundog_release_system(&view->send[m].peer_room->value, epoch);
+}
+
+/* ---- whole stages, by one group -------------------------------------------------------------- */
+
+/* Send chunk number i of view->forward, from inside any kernel; all chunks of a message must be
+ * sent, by whichever groups, once each epoch. */
+template <class Group>
+SUNDOG_DEVICE void sundog_send_chunk(const sundog_view *view, const Group &group, int i,
+                                     uint64_t epoch)
+{
+    const sundog_view_chunk chunk = view->forward[i];
+    if (chunk.kind != SUNDOG_CHUNK_SEND) return;
+    sundog_send_when_ready(view, group, chunk, epoch);
+    sundog_send_rows(view, group, chunk);
+    sundog_send_done(view, group, chunk, epoch);
+}
+
+/* Wait until the ghosts of a message are in place; the group may then read them past the L1. */
+template <class Group>
+SUNDOG_DEVICE void sundog_wait_stage(const sundog_view *view, const Group &group, int message,
+                                     uint64_t epoch)
+{
+    if (group.thread_rank() == 0) sundog_wait_arrived(view, message, epoch);
+    group.sync();
+}
+
+/* Return chunk number i of view->reverse (the ghosts' sums), or add one (what came back). */
+template <class Group>
+SUNDOG_DEVICE void sundog_reverse_chunk(const sundog_view *view, const Group &group, int i,
+                                        uint64_t epoch)
+{
+    const sundog_view_chunk chunk = view->reverse[i];
+    if (chunk.kind == SUNDOG_CHUNK_SEND) {
+        sundog_return_when_ready(view, group, chunk, epoch, epoch - 1);
+        sundog_return_rows(view, group, chunk);
+        sundog_return_done(view, group, chunk, epoch);
+    } else {
+        sundog_add_when_ready<false>(view, group, chunk, epoch);
+        sundog_add_rows<false>(view, group, chunk, epoch);
+        sundog_add_done(view, group, chunk, epoch);
+    }
+}
+#endif

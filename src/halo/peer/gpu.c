@@ -1,0 +1,219 @@
+/* What GPUs there are, how they reach each other, and binding a team's ranks to them. */
+#include "halo/peer/peer.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_COMPUTE_CAPABILITY = 80 };
+
+int sundog_gpu_count(void)
+{
+    int n = 0;
+    if (cudaGetDeviceCount(&n) == cudaSuccess) return n;
+    (void)cudaGetLastError();       /* no driver: no GPUs */
+    return 0;
+}
+
+static sundog_status check_gpu(int gpu)
+{
+    int n = sundog_gpu_count();
+    if (gpu >= 0 && gpu < n) return SUNDOG_OK;
+    if (n == 0)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "GPU %d is asked for, but this process sees none "
+                         "(no NVIDIA driver, or CUDA_VISIBLE_DEVICES hides them)", gpu);
+    return base_fail(SUNDOG_ERR_ARGUMENT, "GPU %d is asked for; this process sees 0 to %d", gpu,
+                     n - 1);
+}
+
+static int attribute(enum cudaDeviceAttr which, int gpu)
+{
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, gpu) != cudaSuccess) (void)cudaGetLastError();
+    return value;
+}
+
+static int compute_capability(int gpu)
+{
+    return 10 * attribute(cudaDevAttrComputeCapabilityMajor, gpu) +
+           attribute(cudaDevAttrComputeCapabilityMinor, gpu);
+}
+
+sundog_status sundog_gpu_describe(int gpu, char *text, size_t n_bytes)
+{
+    struct cudaDeviceProp properties;
+    BASE_TRY(check_gpu(gpu));
+    PEER_TRY(cudaGetDeviceProperties(&properties, gpu));
+    snprintf(text, n_bytes, "%s, %d multiprocessors, %.0f GiB, compute capability %d.%d",
+             properties.name, properties.multiProcessorCount,
+             (double)properties.totalGlobalMem / 1073741824.0, properties.major,
+             properties.minor);
+    return SUNDOG_OK;
+}
+
+sundog_status sundog_gpu_link(int from, int to, char *text, size_t n_bytes)
+{
+    int can = 0, atomics = 0, rank = 0;
+    BASE_TRY(check_gpu(from));
+    BASE_TRY(check_gpu(to));
+    if (from == to) {
+        snprintf(text, n_bytes, "the same GPU");
+        return SUNDOG_OK;
+    }
+    PEER_TRY(cudaDeviceCanAccessPeer(&can, from, to));
+    if (!can)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "GPU %d cannot store into memory of GPU %d: the "
+                         "driver gives no peer access between them", from, to);
+    PEER_TRY(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to));
+    PEER_TRY(cudaDeviceGetP2PAttribute(&rank, cudaDevP2PAttrPerformanceRank, from, to));
+    snprintf(text, n_bytes, "peer access by %s, performance rank %d",
+             atomics ? "NVLink (native atomics)" : "PCIe (no native atomics)", rank);
+    return SUNDOG_OK;
+}
+
+/* ---- rungs ----------------------------------------------------------------------------------- */
+
+static bool is_rung(const char *name)
+{
+    int n;
+    const char *const *known = sundog_gpu_rungs(&n);
+    for (int i = 0; i < n; i++)
+        if (name && strcmp(known[i], name) == 0) return true;
+    return false;
+}
+
+sundog_status sundog_gpu_rung_check(const char *rung, const int *gpus, int n_gpus, char *text,
+                                    size_t n_bytes)
+{
+    if (!is_rung(rung))
+        return base_fail(SUNDOG_ERR_ARGUMENT, "no rung for device memory is called '%s'",
+                         rung ? rung : "");
+    for (int i = 0; i < n_gpus; i++) {
+        BASE_TRY(check_gpu(gpus[i]));
+        int cc = compute_capability(gpus[i]);
+        if (cc < LEAST_COMPUTE_CAPABILITY)
+            return base_fail(SUNDOG_ERR_UNSUPPORTED, "GPU %d has compute capability %d.%d, the "
+                             "exchange needs 8.0", gpus[i], cc / 10, cc % 10);
+        if (strcmp(rung, "fused-tma") == 0 && cc < 90)
+            return base_fail(SUNDOG_ERR_UNSUPPORTED, "rung fused-tma needs bulk stores (compute "
+                             "capability 9.0), GPU %d has %d.%d", gpus[i], cc / 10, cc % 10);
+        for (int j = 0; j < i; j++) BASE_TRY(sundog_gpu_link(gpus[i], gpus[j], text, n_bytes));
+    }
+    const char *how = "stores into peers' rows, one signal a message";
+    if (strcmp(rung, "mpi") == 0) how = "pack, copy between GPUs, unpack; the host waits";
+    else if (strcmp(rung, "flit") == 0) how = "16-byte stores that carry their epoch, no signals";
+    else if (strcmp(rung, "fused-tma") == 0) how = "bulk stores of a warp, one signal a message";
+    else if (strcmp(rung, "stream") == 0)
+        how = n_gpus > 0 && peer_has_stream_words(gpus[0])
+                  ? "stores; the stream waits for words and sets them"
+                  : "stores; kernels of one thread wait and signal (no stream operations here)";
+    snprintf(text, n_bytes, "%s", how);
+    return SUNDOG_OK;
+}
+
+/* ---- binding a team -------------------------------------------------------------------------- */
+
+/* Settings under which ranks that share a process or a GPU would wait for each other for ever. */
+static sundog_status check_settings(const int *gpu, int n_ranks, int me)
+{
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    int n_connections = connections ? atoi(connections) : 8, n_sharing = 0;
+    if (blocking && atoi(blocking) != 0)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "CUDA_LAUNCH_BLOCKING is set: a kernel that waits "
+                         "for a peer would hold up the launch of the peer's; unset it");
+    for (int r = 0; r < n_ranks; r++) n_sharing += gpu[r] == gpu[me];
+    if (n_sharing > n_connections)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%d ranks share GPU %d, but it takes work from %d "
+                         "streams at once only: set CUDA_DEVICE_MAX_CONNECTIONS=32 in the "
+                         "environment before the program starts", n_sharing, gpu[me],
+                         n_connections);
+    return SUNDOG_OK;
+}
+
+static sundog_status open_peers(const int *gpu, int n_ranks, int me)
+{
+    for (int r = 0; r < n_ranks; r++) {
+        char text[128];
+        if (gpu[r] == gpu[me]) continue;
+        BASE_TRY(sundog_gpu_link(gpu[me], gpu[r], text, sizeof text));
+        cudaError_t error = cudaDeviceEnablePeerAccess(gpu[r], 0);
+        if (error == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError();
+        else PEER_TRY(error);
+    }
+    return SUNDOG_OK;
+}
+
+static sundog_status bind_mine(const int *gpu, int n_ranks, int me)
+{
+    char text[256];
+    BASE_TRY(sundog_gpu_rung_check("fused", &gpu[me], 1, text, sizeof text));
+    BASE_TRY(check_settings(gpu, n_ranks, me));
+    PEER_TRY(cudaSetDevice(gpu[me]));
+    return open_peers(gpu, n_ranks, me);
+}
+
+sundog_status sundog_team_bind_gpu(sundog_team *team, int gpu)
+{
+    if (!team) return base_fail(SUNDOG_ERR_ARGUMENT, "team_bind_gpu: team is NULL");
+    int n_ranks = team->shared->n_ranks;
+    int *all = base_try_alloc((size_t)n_ranks * sizeof *all);
+    sundog_status status = SUNDOG_OK;
+    if (!all) status = base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);
+    status = team_agree(team, status);
+    if (status == SUNDOG_OK)
+        status = team_gather_small(team, "team_bind_gpu", &gpu, sizeof gpu, all);
+    if (status == SUNDOG_OK) status = team_agree(team, bind_mine(all, n_ranks, team->rank));
+    if (status == SUNDOG_OK) team->shared->member[team->rank].gpu = gpu + 1;
+    base_free(all);
+    if (status != SUNDOG_OK) return status;
+    return sundog_team_barrier(team);           /* all see who is bound to what */
+}
+
+/* ---- stream operations of the driver --------------------------------------------------------- */
+
+/* cuStreamWriteValue64 and cuStreamWaitValue64: asked of the runtime, so that nothing links to the
+ * driver's library, which a machine without GPUs lacks. */
+typedef int stream_operation(void *stream, unsigned long long address, uint64_t value,
+                             unsigned flags);
+
+static stream_operation *driver_operation(const char *name)
+{
+    void *function = NULL;
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, 12000,
+                                                         cudaEnableDefault, &found);
+#else
+    cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
+#endif
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return NULL;
+    stream_operation *operation;
+    memcpy(&operation, &function, sizeof operation);
+    return operation;
+}
+
+bool peer_has_stream_words(int gpu)
+{
+    return attribute((enum cudaDeviceAttr)122, gpu) &&      /* 64-bit stream memory operations */
+           driver_operation("cuStreamWriteValue64") && driver_operation("cuStreamWaitValue64");
+}
+
+sundog_status peer_stream_write(void *stream, uint64_t *word, uint64_t value)
+{
+    stream_operation *write = driver_operation("cuStreamWriteValue64");
+    int error = write(stream, (uintptr_t)word, value, 0);
+    if (error == 0) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_GPU, "GPU: cuStreamWriteValue64 returned %d", error);
+}
+
+sundog_status peer_stream_wait(void *stream, uint64_t *word, uint64_t value)
+{
+    stream_operation *wait = driver_operation("cuStreamWaitValue64");
+    int error = wait(stream, (uintptr_t)word, value, 0);    /* 0: until (word - value) >= 0 */
+    if (error == 0) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_GPU, "GPU: cuStreamWaitValue64 returned %d", error);
+}

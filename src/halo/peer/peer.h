@@ -1,0 +1,55 @@
+/* Fabric peer from inside: ranks are threads of one process, each bound to a GPU; a peer's rows are
+ * memory of its GPU, mapped here. What an exchange holds for it.
+ *
+ * Waiting is done by kernels; the host waits for streams only. A wait that runs out of time leaves
+ * a record in `watch` and sets `abort` of all ranks, so all kernels end; the host calls then
+ * kill the team. A team that dies otherwise is passed on to the kernels by the same word.
+ */
+#ifndef HALO_PEER_PEER_H
+#define HALO_PEER_PEER_H
+#include "device/cuda.h"
+#include "halo/fabric/fabric.h"
+#include "halo/peer/layout.h"
+
+/* Held by all ranks of an exchange; the last one frees it. */
+typedef struct peer_shared {
+    _Atomic int n_holders;
+    sundog_watch *watch;            /* [n_ranks], pinned */
+} peer_shared;
+
+struct halo_peer {
+    peer_shared *shared;
+    int gpu, n_multiprocessors, n_sharing;      /* ranks on this GPU */
+    int max_blocks;                 /* of a launch, so that all ranks' blocks are resident */
+    bool host_watched;              /* rung stream: the host bounds the waits */
+    halo_layout layout;
+    sundog_view view;
+    device_array tables, words, counts, done, sums, flits, sum_flits, outbox, inbox;
+    void *staging;                  /* the tables, as they go to the GPU */
+    size_t capacity_staging;
+    char **peer_rows, **peer_sums;
+    size_t capacity_peer_rows, capacity_peer_sums;
+    halo_boxes outgoing, incoming;  /* rung mpi: [n_send_rows], [n_recv_rows] of each field */
+    bool stream_words;              /* rung stream: the driver has stream operations */
+    void *aside;                    /* a stream of its own, for looking at words of a stuck one */
+};
+
+#define PEER_TRY(call) BASE_TRY(DEVICE_CHECK((cudaError_t)(call)))
+
+/* Number of blocks for n chunks (fused-tma: for a warp each). */
+int peer_blocks(const sundog_exchange *exchange, int n_chunks);
+/* The launches of one direction, in the order of the stream. */
+sundog_status peer_launch(sundog_exchange *exchange, bool forward, int cut, void *stream);
+/* Does the stream record a graph? */
+sundog_status peer_refuse_capture(const sundog_exchange *exchange, void *stream);
+/* What the record of a time-out calls this word. */
+const char *peer_word_name(int word);
+void *peer_stream(void *stream);    /* NULL: the thread's own default stream */
+
+/* Stream operations of the driver (gpu.c); false: there are none on this GPU. */
+bool peer_has_stream_words(int gpu);
+sundog_status peer_stream_write(void *stream, uint64_t *word, uint64_t value);
+sundog_status peer_stream_wait(void *stream, uint64_t *word, uint64_t value);
+
+extern const halo_hooks halo_peer_hooks;
+#endif

@@ -37,9 +37,11 @@ typedef struct md_params {
     double emtol, emstep;           /* minimiser: kJ/mol/nm, nm */
     md_comm_mode comm_mode;
     int nstcomm;
+    char comm_grps[2048];           /* names of groups, as given; empty: one of all atoms */
     int nstlog, nstcalcenergy, nstenergy;
     int nstxout, nstvout, nstfout, nstxout_compressed;      /* 0: never */
     double compressed_x_precision;
+    char compressed_x_grps[2048];   /* empty: all atoms */
     int nstlist;
     double verlet_buffer_tolerance; /* kJ/mol/ps per atom; -1: rlist as given */
     double rlist;                   /* nm */

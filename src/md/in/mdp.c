@@ -253,9 +253,7 @@ static int greatest_common_divisor(int a, int b)
 static sundog_status complete_energy_intervals(reader *r)
 {
     md_params *p = r->params;
-    if (p->nstcalcenergy == 0)
-        return fail_at(r, "nstcalcenergy", "nstcalcenergy = 0: must be positive, or -1 for the "
-                                           "largest interval that fits nstenergy and nstlist");
+    if (p->nstcalcenergy == 0) return SUNDOG_OK; /* only where they are written */
     if (p->nstcalcenergy < 0) {
         p->nstcalcenergy = p->nstenergy > 0 ? greatest_common_divisor(p->nstenergy, p->nstlist)
                                             : p->nstlist;

@@ -42,7 +42,6 @@ WORDS(only_no, {"no", 0});
 WORDS(no_or_false, {"no", 0}, {"false", 0});
 WORDS(only_cutoff, {"cut-off", 0});
 WORDS(only_lincs, {"lincs", 0});
-WORDS(only_system, {"system", 0});
 WORDS(only_empty, {"", 0});
 WORDS(only_one, {"1", 0});
 WORDS(off_or_default, {"-1", 0}, {"0.5", 0});
@@ -61,9 +60,10 @@ static const md_mdp_key keys[] = {
     {"nsteps", MDP_INT64, AT(nsteps), -1, 9e15, NULL, NULL},
     {"init-step", MDP_INT64, AT(init_step), 0, 9e15, NULL, NULL},
     {"simulation-part", MDP_IGNORED, NOWHERE, 0, 0, NULL, NULL},
-    {"comm-mode", MDP_CHOICE, AT(comm_mode), 0, 0, comm_modes, NULL},
+    {"comm-mode", MDP_CHOICE, AT(comm_mode), 0, 0, comm_modes,
+     "rotation has no centre in a periodic system"},
     {"nstcomm", MDP_INT, AT(nstcomm), COUNT, NULL, NULL},
-    {"comm-grps", MDP_FIXED, NOWHERE, 0, 0, only_system, NULL},
+    {"comm-grps", MDP_TEXT, AT(comm_grps), 0, 0, NULL, NULL},
     {"nstxout", MDP_INT, AT(nstxout), COUNT, NULL, NULL},
     {"nstvout", MDP_INT, AT(nstvout), COUNT, NULL, NULL},
     {"nstfout", MDP_INT, AT(nstfout), COUNT, NULL, NULL},
@@ -72,8 +72,9 @@ static const md_mdp_key keys[] = {
     {"nstenergy", MDP_INT, AT(nstenergy), COUNT, NULL, NULL},
     {"nstxout-compressed", MDP_INT, AT(nstxout_compressed), COUNT, NULL, NULL},
     {"compressed-x-precision", MDP_REAL, AT(compressed_x_precision), 1, 1e6, NULL, NULL},
-    {"compressed-x-grps", MDP_FIXED, NOWHERE, 0, 0, only_system, NULL},
-    {"energygrps", MDP_FIXED, NOWHERE, 0, 0, only_empty, NULL},
+    {"compressed-x-grps", MDP_TEXT, AT(compressed_x_grps), 0, 0, NULL, NULL},
+    {"energygrps", MDP_FIXED, NOWHERE, 0, 0, only_empty,
+     "energies are those of the whole system; gmx mdrun -rerun splits them up"},
     {"cutoff-scheme", MDP_FIXED, NOWHERE, 0, 0, only_verlet, NULL},
     {"nstlist", MDP_INT, AT(nstlist), 1, INT_MAX, NULL, NULL},
     {"pbc", MDP_FIXED, NOWHERE, 0, 0, only_xyz, NULL},

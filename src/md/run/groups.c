@@ -164,6 +164,51 @@ static sundog_status temperature_groups(maker *m, md_groups *out)
     return SUNDOG_OK;
 }
 
+/* Atoms outside all groups keep their motion; gmx warns, too. */
+static sundog_status com_groups(maker *m, md_groups *out)
+{
+    out->n_com = 1;
+    if (m->params->comm_mode == MD_COMM_NONE || means_all(m, m->params->comm_grps, true))
+        return SUNDOG_OK;
+    assignment a = {.n = 0};
+    sundog_status status = assign(m, "comm-grps", m->params->comm_grps, &a);
+    if (status != SUNDOG_OK || (a.n == 1 && a.n_rest == 0)) {
+        base_free(a.of);
+        return status;
+    }
+    out->n_com = a.n;
+    out->com_of = a.of;
+    for (int64_t i = 0; i < m->topology->n_atoms; i++)
+        if (a.of[i] == NONE) a.of[i] = (uint8_t)a.n;
+    if (a.n_rest > 0)
+        note(m,
+             "Warning: %" PRId64 " atoms are not part of any group of comm-grps; their motion is "
+             "not removed. In most cases one group of the whole system is right.\n",
+             a.n_rest);
+    return SUNDOG_OK;
+}
+
+/* Several groups make one, in the order of the system. */
+static sundog_status compressed_groups(maker *m, md_groups *out)
+{
+    const md_params *params = m->params;
+    if (params->nstxout_compressed == 0 || means_all(m, params->compressed_x_grps, true))
+        return SUNDOG_OK;
+    assignment a = {.n = 0};
+    int64_t n_atoms = m->topology->n_atoms;
+    sundog_status status = assign(m, "compressed-x-grps", params->compressed_x_grps, &a);
+    if (status == SUNDOG_OK && a.n_rest == n_atoms)
+        status = base_fail(SUNDOG_ERR_INPUT, "%s: compressed-x-grps: there is no atom in %s",
+                           m->mdp_path, params->compressed_x_grps);
+    if (status == SUNDOG_OK && a.n_rest > 0) {
+        out->compressed = base_alloc((size_t)(n_atoms - a.n_rest) * sizeof *out->compressed);
+        for (int64_t i = 0; i < n_atoms; i++)
+            if (a.of[i] != NONE) out->compressed[out->n_compressed++] = i;
+    }
+    base_free(a.of);
+    return status;
+}
+
 sundog_status md_groups_create(const md_topology *topology, const md_params *params,
                                const char *mdp_path, const char *index_path, char *notes,
                                size_t notes_size, md_groups *out)
@@ -178,7 +223,8 @@ sundog_status md_groups_create(const md_topology *topology, const md_params *par
     /* A file that is given is read, whether a group of it is used or not. */
     sundog_status status = index_path ? need_index(&m) : SUNDOG_OK;
     if (status == SUNDOG_OK) status = temperature_groups(&m, out);
-    out->n_com = 1;
+    if (status == SUNDOG_OK) status = com_groups(&m, out);
+    if (status == SUNDOG_OK) status = compressed_groups(&m, out);
     md_index_destroy(&m.index);
     if (status != SUNDOG_OK) md_groups_destroy(out);
     return status;

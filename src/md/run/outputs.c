@@ -27,6 +27,8 @@ struct md_outputs {
     md_edr *edr;
     md_xtc *xtc;
     md_trr *trr;
+    const md_groups *groups;
+    double (*compressed_x)[3]; /* of the group in the .xtc, when that is not all atoms */
     int64_t mark[MD_N_OUTPUTS];
 };
 
@@ -161,6 +163,37 @@ static sundog_status open_energies(md_outputs *outputs, const md_system *system)
     return md_energy_csv_open(path, offset[FILE_ENERGY], names, n, &outputs->csv);
 }
 
+/* Frames of other atoms behind those that are there would make a file that nobody reads. */
+static sundog_status check_xtc_atoms(const char *path, int64_t append_at, int64_t n_atoms)
+{
+    unsigned char head[8];
+    if (append_at < (int64_t)sizeof head) return SUNDOG_OK;
+    FILE *file = fopen(path, "rb");
+    bool read = file && fread(head, 1, sizeof head, file) == sizeof head;
+    if (file) fclose(file);
+    int64_t found = (int64_t)head[4] << 24 | head[5] << 16 | head[6] << 8 | head[7];
+    if (!read || found == n_atoms)
+        return SUNDOG_OK; /* what cannot be read fails when it is opened */
+    return base_fail(SUNDOG_ERR_INPUT,
+                     "%s holds frames of %lld atoms, this run would append some of %lld; give the "
+                     "compressed-x-grps with which it was begun, or another folder with -o",
+                     path, (long long)found, (long long)n_atoms);
+}
+
+static sundog_status open_xtc(md_outputs *outputs, const md_system *system)
+{
+    char path[4096];
+    const md_groups *groups = &system->groups;
+    int64_t append_at = system->output_offset[FILE_XTC];
+    int64_t n_atoms = groups->compressed ? groups->n_compressed : system->topology->n_atoms;
+    BASE_TRY(path_of(outputs, file_name[FILE_XTC], path));
+    BASE_TRY(check_xtc_atoms(path, append_at, n_atoms));
+    outputs->groups = groups;
+    if (groups->compressed)
+        outputs->compressed_x = base_alloc((size_t)n_atoms * sizeof *outputs->compressed_x);
+    return md_xtc_open(path, append_at, system->params.compressed_x_precision, &outputs->xtc);
+}
+
 static sundog_status open_all(const md_system *system, md_outputs *outputs)
 {
     const md_params *params = &system->params;
@@ -168,11 +201,7 @@ static sundog_status open_all(const md_system *system, md_outputs *outputs)
     char path[4096];
     BASE_TRY(open_energies(outputs, system)); /* first: refuses foreign files before it cuts */
     BASE_TRY(open_log(outputs, offset[FILE_LOG] >= 0));
-    if (params->nstxout_compressed > 0) {
-        BASE_TRY(path_of(outputs, file_name[FILE_XTC], path));
-        BASE_TRY(
-            md_xtc_open(path, offset[FILE_XTC], params->compressed_x_precision, &outputs->xtc));
-    }
+    if (params->nstxout_compressed > 0) BASE_TRY(open_xtc(outputs, system));
     if (params->nstxout > 0 || params->nstvout > 0 || params->nstfout > 0) {
         BASE_TRY(path_of(outputs, file_name[FILE_TRR], path));
         BASE_TRY(md_trr_open(path, offset[FILE_TRR], &outputs->trr));
@@ -219,13 +248,22 @@ md_frame_parts md_outputs_due(const md_outputs *outputs, const md_params *params
                             .f = outputs->trr && md_due(params->nstfout, count)};
 }
 
+static sundog_status write_compressed(md_outputs *outputs, const md_state *state)
+{
+    const md_groups *groups = outputs->groups;
+    int64_t n_atoms = groups->compressed ? groups->n_compressed : state->n_atoms;
+    for (int64_t i = 0; i < n_atoms && groups->compressed; i++)
+        memcpy(outputs->compressed_x[i], state->x[groups->compressed[i]], sizeof *state->x);
+    double(*x)[3] = groups->compressed ? outputs->compressed_x : state->x;
+    return md_xtc_write(outputs->xtc, state->step, state->time, &state->box, n_atoms,
+                        (const double(*)[3])x);
+}
+
 sundog_status md_outputs_frame(md_outputs *outputs, const md_frame_parts *parts,
                                const md_state *state, const float (*f)[3])
 {
     const double(*x)[3] = (const double(*)[3])state->x, (*v)[3] = (const double(*)[3])state->v;
-    if (parts->xtc)
-        BASE_TRY(
-            md_xtc_write(outputs->xtc, state->step, state->time, &state->box, state->n_atoms, x));
+    if (parts->xtc) BASE_TRY(write_compressed(outputs, state));
     if (parts->x || parts->v || parts->f)
         BASE_TRY(md_trr_write(outputs->trr, state->step, state->time, &state->box, state->n_atoms,
                               parts->x ? x : NULL, parts->v ? v : NULL, parts->f ? f : NULL));
@@ -336,6 +374,7 @@ sundog_status md_outputs_close(md_outputs **outputs_at)
     if (first == SUNDOG_OK) first = status;
     if (outputs->log && fclose(outputs->log) != 0 && first == SUNDOG_OK)
         first = base_fail(SUNDOG_ERR_IO, "%s/md.log: %s", outputs->dir, strerror(errno));
+    base_free(outputs->compressed_x);
     if (outputs->lock >= 0) close(outputs->lock);
     base_free(outputs);
     return first;

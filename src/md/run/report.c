@@ -4,6 +4,7 @@
 #include "md/in/mdp.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,7 +97,7 @@ void md_report_header(FILE *log, const md_run_options *options, const md_system 
     fprintf(log, "\n  box vectors (nm): (%g %g %g) (%g %g %g) (%g %g %g)\n", m[0][0], m[0][1],
             m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]);
     const md_groups *groups = &system->groups;
-    fprintf(log, "  %.0f degrees of freedom", system->n_dof);
+    fprintf(log, "  %.10g degrees of freedom", rint(system->n_dof * 100) / 100);
     for (int g = 0; g < groups->n_temperature && groups->n_temperature > 1; g++)
         fprintf(log, "%s %.2f in %s", g ? "," : ":", groups->temperature[g].n_dof,
                 groups->temperature[g].name);

@@ -193,7 +193,8 @@ static sundog_status one_step(worker *w, int64_t step, bool *done)
     bool last = step >= system->last_step || w->stop;
     if (last && !list && w->root) md_outputs_mark(w->shared->outputs);
     bool prune = !list && system->nstprune > 0 && (step - w->list_step) % system->nstprune == 0;
-    bool energies = last || step == system->state.step || md_due(w->params->nstcalcenergy, step);
+    bool energies = last || step == system->state.step || md_due(w->params->nstcalcenergy, step) ||
+                    md_due(w->params->nstenergy, step) || md_due(w->params->nstlog, step);
 
     md_step_sums sums;
     memset(&sums, 0, sizeof sums);

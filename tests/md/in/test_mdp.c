@@ -62,6 +62,8 @@ static void test_completion(void)
     CHECK(p.nstcalcenergy == 10 && p.nstenergy == 50);
     p = read_text("nstcalcenergy = -1\nnstenergy = 0\nnstlist = 20\n");
     CHECK(p.nstcalcenergy == 20 && p.nstenergy == 0);
+    p = read_text("nstcalcenergy = 0\nnstenergy = 7\n");
+    CHECK(p.nstcalcenergy == 0 && p.nstenergy == 7 && p.notes[0] == '\0');
     p = read_text(COUPLED);
     CHECK(p.tcoupl == MD_TCOUPL_V_RESCALE && p.tau_t.n == 1 && p.tau_t.value[0] == 0.5 &&
           p.ref_t.n == 1 && p.ref_t.value[0] == 300 &&
@@ -166,7 +168,7 @@ static void test_refusals(void)
         {"constraint-algorithm = shake\n",
          "a.mdp:1: constraint-algorithm = shake is not supported"},
         {"comm-mode = angular\n",
-         "a.mdp:1: comm-mode = angular is not supported; supported: linear, none"},
+         "a.mdp:1: comm-mode = angular is not supported; supported: linear, none (rotation"},
         {"free-energy = yes\n", "a.mdp:1: free-energy = yes is not supported; supported: no"},
         {"freezegrps = A\n", "a.mdp:1: freezegrps = A is not supported; supported: an empty value"},
         {"nwall = 2\n", "a.mdp:1: nwall = 2 is not supported; supported: 0"},
@@ -183,7 +185,7 @@ static void test_refusals(void)
         {"coulombtype = reaction-field\nepsilon-rf = 0.5\n",
          "a.mdp:2: epsilon-rf = 0.5: must be 0 (inf"},
         {"epsilon-r = 0\n", "a.mdp:1: epsilon-r = 0: must be at least 0.001"},
-        {"nstcalcenergy = 0\n", "a.mdp:1: nstcalcenergy = 0: must be positive, or -1"},
+        {"nstcalcenergy = -2\n", "a.mdp:1: nstcalcenergy = -2: must be at least -1"},
         {"tcoupl = v-rescale\n",
          "a.mdp:1: tcoupl = v-rescale: needs tc-grps, tau-t and ref-t; tc-grps"},
         {COUPLED "nsttcouple = 0\n", "a.mdp:5: nsttcouple = 0: must be positive"},

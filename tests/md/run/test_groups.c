@@ -246,10 +246,190 @@ static void test_step(void)
     run_frames_free(&frames);
 }
 
+/* ---- centre of mass -------------------------------------------------------------------------- */
+
+static void run_some(const char *mdp_text, const int grid[3], run_frames *frames, const char *out,
+                     const char *cpi, int64_t n_steps)
+{
+    char mdp[] = "test_groups_XXXXXX.mdp";
+    int fd = mkstemps(mdp, 4);
+    CHECK(fd >= 0 && close(fd) == 0);
+    write_file(mdp, mdp_text);
+    run_way way = {.grid = {grid[0], grid[1], grid[2]}, .scheme = MD_SCHEME_RETURN};
+    md_run_options options = run_options("peptide/fre_opls", mdp, &way);
+    options.out_dir = out;
+    options.cpi = cpi;
+    options.nsteps_given = true;
+    options.nsteps = n_steps;
+    if (frames) {
+        options.observe = run_keep;
+        options.observe_arg = frames;
+        options.observe_every = 1;
+    }
+    md_run_result result;
+    sundog_status status = md_run(&options, &result);
+    unlink(mdp);
+    CHECK_OK(status);
+}
+
+#define FRE                                                                                        \
+    "dt = 0.002\nnstlist = 5\nrcoulomb = 0.9\nrvdw = 0.9\ncoulombtype = reaction-field\n"          \
+    "constraints = h-bonds\n"
+
+/* Two groups at rest after steps 0 and 3, the ions in neither go on; the degrees of freedom. */
+static void test_com(void)
+{
+    run_frames frames = {.want = {0, 1, 2, 3, 4, -1}};
+    run_some(FRE "comm-grps = Protein SOL\nnstcomm = 3\n", (const int[3]){2, 1, 1}, &frames, NULL,
+             NULL, 4);
+    CHECK(frames.n == 5);
+    md_topology *topology;
+    CHECK_OK(md_top_read(reference_path("peptide/fre_opls/topol.top"),
+                         &(md_top_options){.define = ""}, &topology));
+    double *mass = masses_of(topology), drift[5][3] = {{0}};
+    static const int64_t bound[4] = {0, 62, 62 + 2562, 2630};
+    for (int s = 0; s < 5; s++)
+        for (int part = 0; part < 3; part++) {
+            double p[3] = {0}, m = 0;
+            for (int64_t i = bound[part]; i < bound[part + 1]; i++) {
+                m += mass[i];
+                for (int k = 0; k < 3; k++) p[k] += mass[i] * frames.frame[s].v[i][k];
+            }
+            double speed = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) / m;
+            drift[s][part] = speed;
+        }
+    for (int part = 0; part < 2; part++) {
+        /* v of frame s is that after step s - 1; removed at the start, after 0 and after 3 */
+        CHECK(drift[0][part] < 1e-12 && drift[1][part] < 1e-12 && drift[4][part] < 1e-12);
+        CHECK(drift[2][part] > 1e-9 && drift[3][part] > 1e-9);
+    }
+    for (int s = 0; s < 5; s++) CHECK(drift[s][2] > 1e-3);
+    double t = frames.frame[0].energy.temperature;
+    CHECK_NEAR(frames.frame[0].energy.kinetic * 2 / (t * MD_BOLTZ), 5292.58, 0.01);
+    free(mass);
+    md_topology_destroy(&topology);
+    run_frames_free(&frames);
+}
+
+/* ---- compressed-x-grps ----------------------------------------------------------------------- */
+
+static const char *in_folder(const char *folder, const char *name)
+{
+    static char path[4][128];
+    static int next;
+    char *at = path[next++ % 4];
+    snprintf(at, sizeof path[0], "%s/%s", folder, name);
+    return at;
+}
+
+static unsigned char *slurp(const char *path, size_t *n)
+{
+    FILE *file = fopen(path, "rb");
+    CHECK(file && fseek(file, 0, SEEK_END) == 0);
+    *n = (size_t)ftell(file);
+    unsigned char *bytes = malloc(*n + 1);
+    rewind(file);
+    CHECK(bytes && fread(bytes, 1, *n, file) == *n && fclose(file) == 0);
+    return bytes;
+}
+
+static float big_float(const unsigned char *at)
+{
+    uint32_t word = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static void clear(const char *folder)
+{
+    static const char *const names[] = {"energy.csv", "ener.edr",    "traj_comp.xtc", "md.log",
+                                        "state.cpt",  "confout.gro", "state_prev.cpt"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) unlink(in_folder(folder, names[k]));
+    rmdir(folder);
+}
+
+/* Frames of three atoms are plain numbers (src/md/out/xtc.c): compared with what was observed. A
+ * restart goes on in the file, bit for bit, and refuses other atoms. */
+static void test_compressed(void)
+{
+    char whole[] = "test_groups_XXXXXX", parts[] = "test_groups_XXXXXX";
+    CHECK(mkdtemp(whole) && mkdtemp(parts));
+    static const char text[] = FRE "nstxout-compressed = 5\ncompressed-x-grps = C-alpha\n"
+                                   "tcoupl = v-rescale\ntc-grps = Protein Water_and_ions\n"
+                                   "tau-t = 0.1 0.2\nref-t = 300 310\nld-seed = 3\n";
+    const int grid[3] = {2, 1, 1};
+    run_frames frames = {.want = {0, 5, 10, -1}};
+    run_some(text, grid, &frames, whole, NULL, 20);
+    size_t n, n_parts;
+    unsigned char *bytes = slurp(in_folder(whole, "traj_comp.xtc"), &n);
+    enum { FRAME = 16 + 36 + 4 + 36 };
+    CHECK(n == 5 * FRAME && frames.n == 3);
+    for (int s = 0; s < 3; s++) {
+        const unsigned char *frame = bytes + s * FRAME;
+        static const int atoms[3] = {4, 24, 48}; /* CA of the three residues */
+        CHECK(frame[7] == 3 && frame[11] == 5 * s && frame[55] == 3);
+        for (int a = 0; a < 3; a++)
+            for (int k = 0; k < 3; k++)
+                CHECK_NEAR(big_float(frame + 56 + 4 * (3 * a + k)), frames.frame[s].x[atoms[a]][k],
+                           1e-6);
+    }
+    run_frames_free(&frames);
+
+    run_some(text, grid, NULL, parts, NULL, 10);
+    const char *cpi = in_folder(parts, "state.cpt");
+    run_some(text, grid, NULL, parts, cpi, 20);
+    static const char *const same[] = {"traj_comp.xtc", "energy.csv", "ener.edr", "confout.gro"};
+    for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
+        free(bytes);
+        bytes = slurp(in_folder(whole, same[k]), &n);
+        unsigned char *other = slurp(in_folder(parts, same[k]), &n_parts);
+        CHECK(n == n_parts && memcmp(bytes, other, n) == 0);
+        free(other);
+    }
+    free(bytes);
+
+    static const struct {
+        const char *from, *to, *error;
+    } changes[] = {
+        {"C-alpha", "C-alpha Ion", "holds frames of 3 atoms, this run would append some of 9"},
+        {"Water_and_ions", "non-Protein", NULL},
+        {"Protein Water_and_ions", "Water_and_ions Protein", "written with other run parameters"},
+        {"0.1 0.2", "0.1 0.3", "written with other run parameters"},
+    };
+    for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+        char changed[sizeof text + 64], mdp[] = "test_groups_XXXXXX.mdp";
+        const char *at = strstr(text, changes[k].from);
+        snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, changes[k].to,
+                 at + strlen(changes[k].from));
+        int fd = mkstemps(mdp, 4);
+        CHECK(fd >= 0 && close(fd) == 0);
+        write_file(mdp, changed);
+        md_run_options options =
+            run_options("peptide/fre_opls", mdp, &(run_way){.grid = {2, 1, 1}});
+        options.out_dir = parts;
+        options.cpi = in_folder(parts, "state.cpt");
+        options.nsteps_given = true;
+        options.nsteps = 30;
+        md_run_result result;
+        sundog_status status = md_run(&options, &result);
+        unlink(mdp);
+        /* the same atoms under another name are the same groups: only the columns' names differ */
+        if (changes[k].error)
+            expect(status, changes[k].error);
+        else
+            expect(status, "has other");
+    }
+    clear(whole);
+    clear(parts);
+}
+
 int main(void)
 {
     test_freedom();
     test_names();
     test_step();
+    test_com();
+    test_compressed();
     return 0;
 }

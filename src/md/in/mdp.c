@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KEYS = 512, DEFAULT_NSTTCOUPLE = 10, MAX_WORDS = 16 };
+enum { MAX_KEYS = 512, DEFAULT_NSTTCOUPLE = 10, MAX_WORDS = 64 };
 
 typedef struct reader {
     md_lines lines;
@@ -149,12 +149,23 @@ static sundog_status check_zero(reader *r, const md_mdp_key *key, char *value)
     return SUNDOG_OK;
 }
 
-static sundog_status set_value(reader *r, const md_mdp_key *key, char *value)
+/* "no no no": the refusal shows the whole value. */
+static sundog_status check_list(reader *r, const md_mdp_key *key, const char *value)
+{
+    char copy[256], *word[MAX_WORDS];
+    snprintf(copy, sizeof copy, "%s", value);
+    int n = md_text_split(copy, word, MAX_WORDS);
+    for (int k = 0; k < n && k < MAX_WORDS; k++)
+        if (!md_text_same_name(word[k], key->choice->word)) return set_choice(r, key, value, NULL);
+    return SUNDOG_OK;
+}
+
+static sundog_status set_value(reader *r, const md_mdp_key *key, const char *name, char *value)
 {
     char *at = (char *)r->params + key->offset;
     if (key->kind == MDP_REFUSED)
         return md_lines_fail(&r->lines, SUNDOG_ERR_UNSUPPORTED,
-                             "%s belongs to %s, which is not supported", key->name, key->why);
+                             "%.120s belongs to %s, which is not supported", name, key->why);
     if (!value[0] || key->kind == MDP_IGNORED) return SUNDOG_OK;    /* empty: the default */
     switch (key->kind) {
     case MDP_INT:
@@ -164,6 +175,7 @@ static sundog_status set_value(reader *r, const md_mdp_key *key, char *value)
     case MDP_CHOICE: return set_choice(r, key, value, at);
     case MDP_BOOL: return set_bool(r, key, value, at);
     case MDP_FIXED: return set_choice(r, key, value, NULL);
+    case MDP_FIXED_LIST: return check_list(r, key, value);
     case MDP_ZERO: return check_zero(r, key, value);
     default: break;
     }
@@ -202,7 +214,7 @@ static sundog_status read_line(reader *r)
         return md_lines_fail(&r->lines, SUNDOG_ERR_INPUT, "%s is given twice, first on line %lld",
                              keys[k].name, (long long)r->line_of_key[k]);
     r->line_of_key[k] = r->lines.number;
-    return set_value(r, &keys[k], md_text_trim(equals + 1));
+    return set_value(r, &keys[k], name, md_text_trim(equals + 1));
 }
 
 /* ---- checks of all parameters together ------------------------------------------------------- */

@@ -42,6 +42,7 @@ WORDS(only_no, {"no", 0});
 WORDS(no_or_false, {"no", 0}, {"false", 0});
 WORDS(only_cutoff, {"cut-off", 0});
 WORDS(only_lincs, {"lincs", 0});
+WORDS(only_inactive, {"inactive", 0});
 WORDS(only_empty, {"", 0});
 WORDS(only_one, {"1", 0});
 WORDS(off_or_default, {"-1", 0}, {"0.5", 0});
@@ -102,14 +103,14 @@ static const md_mdp_key keys[] = {
     {"pcoupl", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
     {"gen-vel", MDP_BOOL, AT(gen_vel), 0, 0, NULL, NULL},
     {"gen-temp", MDP_REAL, AT(gen_temp), 0, LARGE, NULL, NULL},
-    {"gen-seed", MDP_INT64, AT(gen_seed), -1, 9e15, NULL, NULL},
+    {"gen-seed", MDP_INT64, AT(gen_seed), -9e15, 9e15, NULL, NULL},
     {"constraints", MDP_CHOICE, AT(constraints), 0, 0, constraints, NULL},
     {"constraint-algorithm", MDP_FIXED, NOWHERE, 0, 0, only_lincs, NULL},
     {"continuation", MDP_BOOL, AT(continuation), 0, 0, NULL, NULL},
     {"lincs-order", MDP_INT, AT(lincs_order), 1, 100, NULL, NULL},
     {"lincs-iter", MDP_INT, AT(lincs_iter), 1, 100, NULL, NULL},
     {"lincs-warnangle", MDP_REAL, AT(lincs_warnangle), 0, 180, NULL, NULL},
-    {"ld-seed", MDP_INT64, AT(ld_seed), -1, 9e15, NULL, NULL},
+    {"ld-seed", MDP_INT64, AT(ld_seed), -9e15, 9e15, NULL, NULL},
 
     /* Switches of what is not supported: off is all there is. */
     {"mts", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
@@ -120,7 +121,7 @@ static const md_mdp_key keys[] = {
     {"energygrp-excl", MDP_FIXED, NOWHERE, 0, 0, only_empty, NULL},
     {"QMMM", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
     {"QMMM-grps", MDP_FIXED, NOWHERE, 0, 0, only_empty, NULL},
-    {"annealing", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
+    {"annealing", MDP_FIXED_LIST, NOWHERE, 0, 0, only_no, NULL},
     {"morse", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
     {"nwall", MDP_ZERO, NOWHERE, 0, 0, NULL, NULL},
     {"pull", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
@@ -148,6 +149,8 @@ static const md_mdp_key keys[] = {
     {"qmmm-cp2k-active", MDP_FIXED, NOWHERE, 0, 0, no_or_false, NULL},
     {"colvars-active", MDP_FIXED, NOWHERE, 0, 0, no_or_false, NULL},
     {"nnpot-active", MDP_FIXED, NOWHERE, 0, 0, no_or_false, NULL},
+    {"metatomic-active", MDP_FIXED, NOWHERE, 0, 0, no_or_false, NULL},
+    {"fmm-backend", MDP_FIXED, NOWHERE, 0, 0, only_inactive, NULL},
 
     /* Details of what is off, which gmx reads and passes over as well. */
 #define IGNORED(name) {name, MDP_IGNORED, NOWHERE, 0, 0, NULL, NULL}
@@ -201,7 +204,8 @@ static const md_mdp_key keys[] = {
     REFUSED("qmmm-cp2k-*", "QM/MM"), REFUSED("QMmethod", "QM/MM"), REFUSED("QMbasis", "QM/MM"),
     REFUSED("QMMMscheme", "QM/MM"), REFUSED("QMcharge", "QM/MM"), REFUSED("QMmult", "QM/MM"),
     REFUSED("colvars-*", "collective variables"), REFUSED("nnpot-*", "neural network potentials"),
-    REFUSED("fmm-*", "the fast multipole method"),
+    REFUSED("pair-cutoff", "neural network potentials"),
+    REFUSED("metatomic-*", "metatomic models"), REFUSED("fmm-*", "the fast multipole method"),
     REFUSED("nstexpanded", "expanded ensembles"), REFUSED("lmc-*", "expanded ensembles"),
     REFUSED("mc-temperature", "expanded ensembles"), REFUSED("wl-*", "expanded ensembles"),
     REFUSED("init-wl-delta", "expanded ensembles"),

@@ -11,6 +11,7 @@ typedef enum md_mdp_kind {
     MDP_CHOICE,                     /* one word of `choice`, its value into an int */
     MDP_BOOL,                       /* yes, no */
     MDP_FIXED,                      /* one of the words of `choice`, nothing else; stored nowhere */
+    MDP_FIXED_LIST,                 /* such a word, any number of times, one a group */
     MDP_ZERO,                       /* numbers, all zero; stored nowhere */
     MDP_IGNORED,                    /* no effect with what is supported; gmx ignores it too */
     MDP_REFUSED                     /* belongs to something that is not supported */

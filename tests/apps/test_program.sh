@@ -322,6 +322,17 @@ case_restart_refused() {
     cmp -s before.csv refused/energy.csv || fail 'a refused restart changed energy.csv'
 }
 
+case_memory() {
+    expect 1 '12000000000 atoms would take about [0-9.e+]* GB of memory, .* GB are available' \
+        $run -replicate 200 200 200 -nsteps 0 -o memory
+    # sanitizers do not start under such a limit
+    ( ulimit -v 300000
+      "$sundog" --version >/dev/null 2>&1 || exit 0
+      expect 1 "as ulimit -v has it" $run -replicate 9 9 9 -nd 1 -nsteps 0 -o memory
+      exit $failed ) || fail 'a limit of ulimit -v'
+    [ -e memory ] && fail 'a folder for a run without memory'
+}
+
 # wait until a file of a running program has some lines
 wait_lines() {
     for _ in $(seq 600); do
@@ -432,7 +443,7 @@ case_replicate() {
 }
 
 [ $# -gt 0 ] || set -- usage input_errors grids start blow_up broken_restart lincs_warnings \
-    minimise files first_and_last restart \
+    minimise memory files first_and_last restart \
     restart_refused signals impatient endless two_runs suspended killed replicate
 for name in "$@"; do
     "case_$name"

@@ -1,7 +1,7 @@
 # The program from outside, one test a case.
-foreach(case usage input_errors grids start blow_up broken_restart lincs_warnings minimise files
-    first_and_last restart
-    restart_refused signals impatient endless two_runs suspended killed replicate)
+foreach(case usage input_errors grids start blow_up broken_restart lincs_warnings minimise memory
+    files first_and_last restart restart_refused signals impatient endless two_runs suspended killed
+    replicate)
   add_test(NAME program_${case} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_program.sh
     $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} ${case})
   set_tests_properties(program_${case} PROPERTIES TIMEOUT 300)

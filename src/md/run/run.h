@@ -6,6 +6,7 @@
  *      step.c     the step loop of one domain
  *      steep.c    the minimiser in its place;  minimum.c  its words
  *      faults.c   warnings, who is to blame, what is left to look at
+ *      memory.c   is there enough of it?
  *      forces.c   one force evaluation of one domain
  *      outputs.c  files, written by rank 0
  *      dispersion.c  long-range correction of energy and pressure

@@ -7,6 +7,7 @@
 #include "md/in/mdp.h"
 #include "md/in/top.h"
 #include "md/pairs/buffer.h"
+#include "md/run/memory.h"
 #include "md/run/restraints.h"
 #include "md/run/velocities.h"
 
@@ -102,6 +103,7 @@ static sundog_status replicate(const md_run_options *options, md_system *system)
         n *= copies[k];
     }
     if (n == 1) return SUNDOG_OK;
+    BASE_TRY(md_memory_check_copies(system, n));
     BASE_TRY(md_state_replicate(&system->state, system->topology, copies));
     return md_topology_replicate(system->topology, copies);
 }
@@ -360,6 +362,7 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     double group_radius = md_topology_group_radius(system->topology);
     system->reach = (md_reach){options->scheme, system->rlist, group_radius};
     BASE_TRY(choose_grid(options, system));
+    BASE_TRY(md_memory_check(system));
     return choose_route(options, system);
 }
 

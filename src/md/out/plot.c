@@ -61,6 +61,16 @@ static scale energy_scale(double largest)
     return (scale){1e-6, "10⁶ kJ/mol"};
 }
 
+static bool has(const md_plot_data *data, int curve)
+{
+    return data->series[curve].line.n > 0;
+}
+
+static bool has_energies(const md_plot_data *data)
+{
+    return has(data, MD_PLOT_POTENTIAL) || has(data, MD_PLOT_TOTAL) || has(data, MD_PLOT_CONSERVED);
+}
+
 static void put_line(FILE *out, const char *name, int curve, const md_plot_line *line,
                      double time_factor, double factor)
 {
@@ -80,12 +90,16 @@ static void put_range(FILE *out, char axis, double low, double high, double air)
 
 static void put_setup(FILE *out, bool svg, const md_plot_data *data, scale time)
 {
+    int n_panels = has_energies(data) + has(data, MD_PLOT_TEMPERATURE) + has(data, MD_PLOT_PRESSURE);
     if (svg)
-        fputs("set terminal svg size 960,900 font 'sans-serif,15' background 'white'\n", out);
+        fprintf(out,
+                "set terminal svg size 960,%d font 'sans-serif,15' background 'white'\n",
+                300 * n_panels);
     else
-        fputs("set terminal pngcairo size 1440,1350 font 'Sans,20' background 'white' "
-              "linewidth 1.5\n",
-              out);
+        fprintf(out,
+                "set terminal pngcairo size 1440,%d font 'Sans,20' background 'white' "
+                "linewidth 1.5\n",
+                450 * n_panels);
     fputs("set encoding utf8\n"
           "set border 3 linecolor rgb '#606060'\n"
           "set tics nomirror scale 0.5 textcolor rgb '#303030'\n"
@@ -99,7 +113,9 @@ static void put_setup(FILE *out, bool svg, const md_plot_data *data, scale time)
         fprintf(out, "set xrange [%.12g:%.12g]\n", first, last);
     else
         put_range(out, 'x', first, first, 0.0);
-    fputs("set multiplot layout 3,1 margins 0.125,0.965,0.08,0.95 spacing 0,0.075\n", out);
+    /* the same air around a panel, however many there are: shares of the picture's height */
+    fprintf(out, "set multiplot layout %d,1 margins 0.125,0.965,%.3f,%.3f spacing 0,%.3f\n",
+            n_panels, 0.24 / n_panels, 1.0 - 0.15 / n_panels, 0.225 / n_panels);
 }
 
 static void put_caption(FILE *out, const char *name, const md_plot_series *series, const char *unit)
@@ -119,16 +135,20 @@ static void put_energy_panel(FILE *out, const md_plot_data *data, scale energy)
 {
     double low = INFINITY, high = -INFINITY;
     for (int c = MD_PLOT_POTENTIAL; c <= MD_PLOT_CONSERVED; c++) {
+        if (!has(data, c)) continue;
         low = fmin(low, data->series[c].min * energy.factor);
         high = fmax(high, data->series[c].max * energy.factor);
     }
     put_range(out, 'y', low, high, 0.08);
-    fprintf(out, "set format x ''\nset ylabel 'Energy (%s)' offset 0,0\n", energy.unit);
+    fprintf(out, "set ylabel 'Energy (%s)' offset 0,0\n", energy.unit);
     fputs("set label 1 'Energy' at graph 0,1.07 left textcolor rgb '#303030'\nplot ", out);
-    for (int c = MD_PLOT_POTENTIAL; c <= MD_PLOT_CONSERVED; c++)
+    bool first = true;
+    for (int c = MD_PLOT_POTENTIAL; c <= MD_PLOT_CONSERVED; c++) {
+        if (!has(data, c)) continue;
         fprintf(out, "%s$line%d using 1:2 with %s linewidth 1.3 linecolor rgb '%s' title '%s'",
-                c > MD_PLOT_POTENTIAL ? ", " : "", c, point_style(data), styles[c].colour,
-                styles[c].title);
+                first ? "" : ", ", c, point_style(data), styles[c].colour, styles[c].title);
+        first = false;
+    }
     fputs("\n", out);
 }
 
@@ -151,6 +171,15 @@ static void put_fluctuating_panel(FILE *out, const md_plot_data *data, int c, co
     fputs("\n", out);
 }
 
+/* Before the lowest panel: the only one with numbers and a title at its axis. */
+static void put_time_axis(FILE *out, bool lowest, scale time)
+{
+    if (lowest)
+        fprintf(out, "set format x '%%g'\nset xlabel 'Time (%s)'\n", time.unit);
+    else
+        fputs("set format x ''\n", out);
+}
+
 static void put_script(FILE *out, bool svg, const md_plot_data *data)
 {
     double largest = 0.0;
@@ -160,14 +189,17 @@ static void put_script(FILE *out, bool svg, const md_plot_data *data)
     for (int c = 0; c < MD_PLOT_N; c++) {
         const md_plot_series *series = &data->series[c];
         double factor = c <= MD_PLOT_CONSERVED ? energy.factor : 1.0;
-        put_line(out, "line", c, &series->line, time.factor, factor);
+        if (has(data, c)) put_line(out, "line", c, &series->line, time.factor, factor);
         if (series->smooth.n > 0) put_line(out, "smooth", c, &series->smooth, time.factor, factor);
     }
+    bool temperature = has(data, MD_PLOT_TEMPERATURE), pressure = has(data, MD_PLOT_PRESSURE);
     put_setup(out, svg, data, time);
-    put_energy_panel(out, data, energy);
-    put_fluctuating_panel(out, data, MD_PLOT_TEMPERATURE, "K");
-    fprintf(out, "set format x '%%g'\nset xlabel 'Time (%s)'\n", time.unit);
-    put_fluctuating_panel(out, data, MD_PLOT_PRESSURE, "bar");
+    put_time_axis(out, !temperature && !pressure, time);
+    if (has_energies(data)) put_energy_panel(out, data, energy);
+    put_time_axis(out, !pressure, time);
+    if (temperature) put_fluctuating_panel(out, data, MD_PLOT_TEMPERATURE, "K");
+    put_time_axis(out, true, time);
+    if (pressure) put_fluctuating_panel(out, data, MD_PLOT_PRESSURE, "bar");
     fputs("unset multiplot\n", out);
 }
 

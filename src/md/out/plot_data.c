@@ -76,12 +76,13 @@ static sundog_status parse_header(table *t, char *line)
             if (is_column(name, column_names[c][0]) || is_column(name, column_names[c][1]))
                 t->field[c] = t->n_fields;
     }
-    for (int c = 0; c < N_COLUMNS; c++)
-        if (t->field[c] < 0)
-            return base_fail(SUNDOG_ERR_INPUT,
-                             "%s has no column \"%s\" in its first line: it is "
-                             "not an energy.csv of this program",
-                             t->path, column_names[c][0]);
+    bool any = false;           /* a minimisation has no temperature, and no total energy */
+    for (int c = 1; c < N_COLUMNS; c++) any = any || t->field[c] >= 0;
+    if (t->field[0] < 0 || !any)
+        return base_fail(SUNDOG_ERR_INPUT,
+                         "%s has no column \"%s\" in its first line: it is "
+                         "not an energy.csv of this program",
+                         t->path, column_names[t->field[0] < 0 ? 0 : 1][0]);
     return SUNDOG_OK;
 }
 
@@ -127,10 +128,8 @@ static sundog_status parse_file(table *t, FILE *file)
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = '\0';
         if (number == 1)
             status = parse_header(t, line);
-        else if (n > 0)
+        else if (n > 0 && whole) /* the last row of a running simulation may be half written */
             status = parse_row(t, line, number);
-        /* The last row of a running simulation may be half written. */
-        if (number > 1 && !whole) status = SUNDOG_OK;
     }
     if (status == SUNDOG_OK && ferror(file))
         status = base_fail(SUNDOG_ERR_IO, "%s: reading failed: %s", t->path, strerror(errno));
@@ -224,6 +223,7 @@ static sundog_status fill(const table *t, md_plot_data *data)
     data->first_time = t->column[0][0];
     data->last_time = t->column[0][t->n_rows - 1];
     for (int c = 1; c < N_COLUMNS && status == SUNDOG_OK; c++) {
+        if (t->field[c] < 0) continue;
         int64_t n = take_finite(t, c, time, value);
         if (n > 0)
             summarise(time, value, n, &data->series[c - 1]);

@@ -18,7 +18,7 @@ typedef struct md_plot_line {
 } md_plot_line;
 
 typedef struct md_plot_series {
-    md_plot_line line;   /* extremes kept */
+    md_plot_line line;   /* extremes kept; empty when the file has no such column */
     md_plot_line smooth; /* running mean of a fiftieth of the rows; empty when there are few */
     double min, max, mean, deviation;
 } md_plot_series;

@@ -74,7 +74,9 @@ static void test_bad_input(void)
     char text[1024];
     refuse("", SUNDOG_ERR_INPUT, "is empty");
     refuse(header, SUNDOG_ERR_INPUT, "no rows");
-    refuse("Time (ps),Potential (kJ/mol)\n0,1\n", SUNDOG_ERR_INPUT, "Total Energy");
+    refuse("Time (ps),Volume (nm^3)\n0,1\n", SUNDOG_ERR_INPUT, "no column \"Potential\"");
+    refuse("Potential (kJ/mol)\n1\n", SUNDOG_ERR_INPUT, "no column \"Time\"");
+    refuse("Time (ps),Potential (kJ/mol)\n0,1", SUNDOG_ERR_INPUT, "no rows");
     refuse("# xmgrace\n@ title\n", SUNDOG_ERR_INPUT, "no column \"Time\"");
     static const struct {
         const char *rows, *words;
@@ -95,6 +97,43 @@ static void test_bad_input(void)
     CHECK(error_says(".svg or .png"));
 }
 
+/* Columns that a run does not have are left out, those that nobody draws do not disturb: a
+ * minimisation, a run with coupled pressure and several groups; one row, all values the same. */
+static void test_columns(void)
+{
+    static const struct {
+        const char *text;
+        bool has[MD_PLOT_N];
+    } files[] = {
+        {"Time (ps),Potential (kJ/mol),Pressure (bar)\n0,-1,5\n1,-2,5\n",
+         {[MD_PLOT_POTENTIAL] = true, [MD_PLOT_PRESSURE] = true}},
+        {"Time (ps),Potential (kJ/mol)\n0,-1\n", {[MD_PLOT_POTENTIAL] = true}},
+        {"Time (ps),Temperature (K)\n7,0\n8,1\n", {[MD_PLOT_TEMPERATURE] = true}},
+        {"Time (ps),Potential (kJ/mol),Total Energy (kJ/mol),Conserved En. (kJ/mol),Temperature "
+         "(K),Pressure (bar),Box-X (nm),Volume (nm^3),pV (kJ/mol),T-SOL (K),Pres-XX (bar)\n"
+         "0,-5,-4,-3,300,1,2,8,1,310,9\n1,-5,-4,-3,300,1,2,8,1,310,9\n",
+         {true, true, true, true, true}},
+    };
+    bool can_draw = system("gnuplot -d -e '' >/dev/null 2>&1") == 0;
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        md_plot_data data;
+        const char *path = in_folder("columns.csv"), *image = in_folder("columns.svg");
+        file_write(path, files[k].text, strlen(files[k].text));
+        CHECK_OK(md_plot_data_read(path, &data));
+        for (int c = 0; c < MD_PLOT_N; c++) CHECK((data.series[c].line.n > 0) == files[k].has[c]);
+        CHECK(!files[k].has[MD_PLOT_TEMPERATURE] || data.series[MD_PLOT_TEMPERATURE].max <= 300);
+        md_plot_data_destroy(&data);
+        if (!can_draw) continue;
+        CHECK_OK(md_plot_energy(path, image));
+        size_t n;
+        unsigned char *bytes = file_read(image, &n);
+        CHECK(memmem(bytes, n, "</svg>", 6));
+        CHECK(!memmem(bytes, n, "Temperature", 11) == !files[k].has[MD_PLOT_TEMPERATURE]);
+        CHECK(memmem(bytes, n, "Time (ps)", 9));
+        free(bytes);
+    }
+}
+
 /* A running simulation: the last row is half there. */
 static void test_running(void)
 {
@@ -102,6 +141,11 @@ static void test_running(void)
     md_plot_data data;
     const char *path = in_folder("running.csv");
     snprintf(text, sizeof text, "%s0,1,2,3,4,5,6\n1,1,2,3,nan,5,7\n2,1,2,3", header);
+    file_write(path, text, strlen(text));
+    CHECK_OK(md_plot_data_read(path, &data));
+    CHECK(data.n_rows == 2);
+    md_plot_data_destroy(&data);
+    strcat(text, ",4,5,1"); /* of 123.4: all fields, but the last is cut */
     file_write(path, text, strlen(text));
     CHECK_OK(md_plot_data_read(path, &data));
     CHECK(data.n_rows == 2);
@@ -158,6 +202,7 @@ int main(void)
     folder_create("test_plot");
     test_thinning();
     test_bad_input();
+    test_columns();
     test_running();
     test_no_gnuplot();
     bool has_gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;

@@ -4,6 +4,8 @@
 #include "run_args.h"
 
 #include "md/force/nonbonded.h"
+#include "md/in/mdp_keys.h"
+#include "md/in/top.h"
 #include "md/run/setup.h"
 
 #include <inttypes.h>
@@ -77,12 +79,78 @@ static int print_system(const md_run_options *options)
     return 0;
 }
 
+/* ---- formats -------------------------------------------------------------------------------- */
+
+/* The rows of README.md's table that follow from the tables of the readers; a test compares. */
+static void print_directives(void)
+{
+    const char *name, *between = "";
+    printf("| directives of `.top` (function types) | ");
+    for (int k = 0; (name = md_top_directive(k)) != NULL; k++) {
+        char types[64];
+        md_top_function_types(name, types, sizeof types);
+        printf("%s%s", between, name);
+        if (types[0]) printf(" (%s)", types);
+        between = ", ";
+    }
+    printf(" |\n");
+}
+
+/* Worth telling: a choice, or the one way in which something is done; not "switched off". */
+static bool is_choice(const md_mdp_key *key)
+{
+    if (key->kind == MDP_CHOICE) return true;
+    if (key->kind != MDP_FIXED || key->choice[1].word) return false;
+    const char *word = key->choice[0].word;
+    return strcmp(word, "no") != 0 && strcmp(word, "inactive") != 0 && strlen(word) > 1;
+}
+
+static void print_choices_of_keys(const md_mdp_key *keys, int n)
+{
+    const char *between = "";
+    printf("| `.mdp`: ways of doing things | ");
+    for (int k = 0; k < n; k++) {
+        if (!is_choice(&keys[k])) continue;
+        printf("%s%s = ", between, keys[k].name);
+        for (const md_mdp_choice *c = keys[k].choice; c->word; c++) {
+            if (c > keys[k].choice && c->value == c[-1].value) continue; /* an older name */
+            printf("%s%s", c > keys[k].choice ? ", " : "", c->word);
+        }
+        between = "; ";
+    }
+    printf(" |\n");
+}
+
+static void print_values_of_keys(const md_mdp_key *keys, int n)
+{
+    const char *between = "";
+    printf("| `.mdp`: numbers, switches, names | ");
+    for (int k = 0; k < n; k++) {
+        bool is_value = keys[k].size > 0 && keys[k].kind != MDP_CHOICE;
+        if (!is_value) continue;
+        printf("%s%s", between, keys[k].name);
+        between = ", ";
+    }
+    printf(" |\n");
+}
+
+static void print_formats(void)
+{
+    int n;
+    const md_mdp_key *keys = md_mdp_keys(&n);
+    print_directives();
+    print_choices_of_keys(keys, n);
+    print_values_of_keys(keys, n);
+}
+
 int command_info(int argc, char **argv)
 {
     run_args args;
-    arg table[RUN_ARGS_MAX];
+    bool formats = false;
+    arg table[RUN_ARGS_MAX + 1] = {{"-formats", ARG_FLAG, &formats, NULL, NULL,
+                                    "what of .top and .mdp is supported, as rows of a table"}};
     run_args_default(&args);
-    run_args_table(&args, false, table);
+    run_args_table(&args, false, table + 1);
     int code = args_parse("sundog info", argc, argv, table, NULL, 0, NULL);
     if (code == -1) {
         printf(
@@ -90,6 +158,10 @@ int command_info(int argc, char **argv)
             "What was built and what this machine has; with input files also what a run of them\n"
             "would choose.\n\n");
         args_print(stdout, table);
+        return 0;
+    }
+    if (code == 0 && formats) {
+        print_formats();
         return 0;
     }
     md_run_options *o = &args.options;

@@ -84,11 +84,20 @@ enum { N_DIRECTIVES = sizeof directives / sizeof directives[0] };
 static void list_supported(char *out, size_t size)
 {
     size_t used = 0;
-    for (int k = 0; k < N_DIRECTIVES && used < size; k++) {
-        if (!directives[k].parse || directives[k].parse == top_parse_unused) continue;
-        int n = snprintf(out + used, size - used, "%s%s", used ? ", " : "", directives[k].name);
+    const char *name;
+    for (int k = 0; (name = md_top_directive(k)) != NULL && used < size; k++) {
+        int n = snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
         used += n > 0 ? (size_t)n : 0;
     }
+}
+
+const char *md_top_directive(int k)
+{
+    for (int d = 0; d < N_DIRECTIVES; d++) {
+        if (!directives[d].parse || directives[d].parse == top_parse_unused) continue;
+        if (k-- == 0) return directives[d].name;
+    }
+    return NULL;
 }
 
 static sundog_status check_place(top_parser *parser, const directive *d)

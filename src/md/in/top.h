@@ -20,4 +20,9 @@ typedef struct md_top_options {
 /* Errors name file, line and the chain of includes, the directive and what is supported. The
  * result is finished (md_topology_finish). */
 sundog_status md_top_read(const char *path, const md_top_options *options, md_topology **out);
+
+/* What is supported: the k-th directive, NULL behind the last one; and the function types of
+ * interactions that the reader of a directive knows, "1, 2", empty for other directives. */
+const char *md_top_directive(int k);
+void md_top_function_types(const char *directive, char *text, size_t n_text);
 #endif

@@ -214,3 +214,14 @@ int top_add_param(top_parser *parser, md_kind kind, const double p[MD_MAX_PARAM]
     md_map_set(&parser->param_of_value, &key, sizeof key, at);
     return at;
 }
+
+void md_top_function_types(const char *directive, char *text, size_t n_text)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int k = 0; k < N_FORMS && used < n_text; k++) {
+        if (strcmp(forms[k].directive, directive) != 0) continue;
+        int n = snprintf(text + used, n_text - used, "%s%d", used ? ", " : "", forms[k].func);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}

@@ -90,7 +90,8 @@ static void put_range(FILE *out, char axis, double low, double high, double air)
 
 static void put_setup(FILE *out, bool svg, const md_plot_data *data, scale time)
 {
-    int n_panels = has_energies(data) + has(data, MD_PLOT_TEMPERATURE) + has(data, MD_PLOT_PRESSURE);
+    int n_panels =
+        has_energies(data) + has(data, MD_PLOT_TEMPERATURE) + has(data, MD_PLOT_PRESSURE);
     if (svg)
         fprintf(out,
                 "set terminal svg size 960,%d font 'sans-serif,15' background 'white'\n",

@@ -1,0 +1,414 @@
+/* Inner lists: the outer ones filtered by the distances of now, and dealt to the lanes of the force
+ * kernel.
+ *
+ *      1  copy the outer slots into shared memory
+ *      2  a warp a unit: which entries are within rinner, as bits; their slots are wanted
+ *      3  number the wanted slots
+ *      4  lanes for each unit in proportion to its work, units with much work first
+ *      5  entries of every unit side by side in shared memory: [others | charge-only]
+ *      6  a lane of the force kernel takes every S-th entry of its unit (S lanes); rows of words
+ *
+ * Lanes of a unit may stand in two warps or more. Each warp's part of a unit is dealt its share of
+ * the entries in proportion to its lanes, and all lanes of a warp make as many steps as the one
+ * with the most. Charge-only entries fill what is free in the loop over the others.
+ */
+#include "md/pairs/unit_kernels.cuh"
+#include "md/pairs/unit_device.cuh"
+
+enum {
+    WARPS = UNIT_BUILDERS / 32,
+    IDLE = 255,
+    LANES_A_UNIT = MD_UNIT_MOST / 32        /* units that one lane looks at */
+};
+
+/* Instructions of the force kernel an entry, times 3 atoms, about (docs/pair-lists-on-gpus.md). */
+static __device__ __forceinline__ float work_of(int n_charge, int n_all, int n_tail, int many_lj)
+{
+    return 43.f * n_charge + (many_lj ? 76.f : 56.f) * n_all + 40.f * n_tail;
+}
+
+typedef struct filter_shared {
+    int n_charge[MD_UNIT_MOST], n_all[MD_UNIT_MOST], first_tail[MD_UNIT_MOST];
+    int n_tail[MD_UNIT_MOST], pool[MD_UNIT_MOST], many_lj[MD_UNIT_MOST];
+    int by_rank[MD_UNIT_MOST], first_lane[MD_UNIT_MOST], n_lanes[MD_UNIT_MOST];
+    float work[MD_UNIT_MOST];
+    uint8_t unit_of_lane[MD_UNIT_THREADS];
+    int scan[32], fits[32], words[32];
+    float low, high;
+} filter_shared;
+
+typedef struct filter_places {
+    float4 *x;                  /* [outer slots], dead once the bits are made; then: */
+    uint16_t *pool;             /* entries of all units */
+    uint16_t *number;           /* [outer slots] inner number from 1; 0: not wanted */
+    uint32_t *bits;             /* [units][words_a_unit] */
+    int words_a_unit;
+} filter_places;
+
+static __device__ __forceinline__ float distance2(float4 a, float4 b)
+{
+    float x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
+    return x * x + y * y + z * z;
+}
+
+/* Step 2 for unit u of the block. */
+static __device__ void choose(const unit_arrays &p, filter_shared &s, const filter_places &at,
+                              int first, int u)
+{
+    const int lane = threadIdx.x & 31, n = p.n_outer[first + u];
+    const float reach2 = p.rinner * p.rinner;
+    const int begin = p.tail_start[first + u], end = p.tail_start[first + u + 1];
+    const uint16_t *outer = p.outer + (size_t)(first + u) * p.unit_capacity;
+    float4 own[MD_UNIT];
+    for (int a = 0; a < MD_UNIT; a++) {
+        bool is = p.view.unit[first + u][a] >= 0;
+        int slot = p.tail_slot[begin + (is ? a : 0)];
+        own[a] = at.x[slot == 65535 ? 0 : slot];
+    }
+    int n_charge = 0, n_all = 0;
+    for (int k0 = 0; k0 < n; k0 += 32) {
+        int entry = k0 + lane < n ? outer[k0 + lane] : 0, slot = entry & 0x7fff;
+        float4 v = at.x[slot];
+        float d2 =
+            fminf(distance2(v, own[0]), fminf(distance2(v, own[1]), distance2(v, own[2])));
+        bool in = k0 + lane < n && d2 < reach2;
+        if (in) at.number[slot] = 1;
+        uint32_t mask = __ballot_sync(~0u, in), charge = __ballot_sync(~0u, entry >> 15);
+        if (lane == 0) at.bits[u * at.words_a_unit + (k0 >> 5)] = mask;
+        n_charge += __popc(mask & charge);
+        n_all += __popc(mask & ~charge);
+    }
+    for (int k = begin + lane; k < end; k += 32)
+        if (p.tail_slot[k] != 65535) at.number[p.tail_slot[k]] = 1;
+    if (lane) return;
+    s.n_charge[u] = n_charge;
+    s.n_all[u] = n_all;
+    s.first_tail[u] = begin;
+    s.n_tail[u] = end - begin;
+    s.many_lj[u] = p.view.unit[first + u][3];
+    s.work[u] = work_of(n_charge, n_all, end - begin, s.many_lj[u]);
+}
+
+/* Step 3; returns the number of inner slots, the empty one included. */
+static __device__ int number_slots(const unit_arrays &p, filter_shared &s, const filter_places &at,
+                                   int n_outer)
+{
+    const int each = (n_outer + UNIT_BUILDERS - 1) / UNIT_BUILDERS;
+    const int begin = min(n_outer, (int)threadIdx.x * each), end = min(n_outer, begin + each);
+    int mine = 0, total;
+    for (int o = begin; o < end; o++) mine += at.number[o];
+    int next = 1 + unit_scan(mine, s.scan, &total);
+    const bool fits = total + 1 <= p.view.slot_capacity;
+    const uint32_t *outer = p.outer_slot + (size_t)blockIdx.x * p.outer_capacity;
+    uint32_t *slot = p.slot + (size_t)blockIdx.x * p.view.slot_capacity;
+    for (int o = begin; o < end; o++) {
+        if (!at.number[o]) continue;
+        at.number[o] = (uint16_t)next;
+        if (fits) slot[next] = outer[o];
+        next++;
+    }
+    if (threadIdx.x == 0) {
+        if (fits) slot[0] = 0;
+        atomicMax(&p.need->slots, total + 1);
+    }
+    return total + 1;
+}
+
+/* Lanes without an entry would only add what padding is off by. */
+static __device__ __forceinline__ int lanes_for(const filter_shared &s, int u, float a_lane)
+{
+    return min((int)ceilf(s.work[u] / a_lane), max(1, s.n_charge[u] + s.n_all[u]));
+}
+
+/* The least work a lane with which the units need no more lanes than there are: 32 guesses at a
+ * time, a warp each. */
+static __device__ void share_out(const unit_arrays &p, filter_shared &s, int n_units)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    if (warp == 0) {
+        float sum = 0, most = 1;
+        for (int u = lane; u < n_units; u += 32) {
+            sum += s.work[u];
+            most = fmaxf(most, s.work[u]);
+        }
+        for (int d = 16; d; d >>= 1) {
+            sum += __shfl_xor_sync(~0u, sum, d);
+            most = fmaxf(most, __shfl_xor_sync(~0u, most, d));
+        }
+        if (lane == 0) {
+            s.low = fminf(sum / p.view.threads, most);
+            s.high = most;
+        }
+    }
+    __syncthreads();
+    for (int round = 0; round < 3; round++) {
+        const float low = s.low, high = s.high, step = (high - low) * (1.f / WARPS);
+        float guess = warp == WARPS - 1 ? high : low + step * (warp + 1);
+        int lanes = 0;
+        for (int u = lane; u < n_units; u += 32) lanes += lanes_for(s, u, guess);
+        lanes = __reduce_add_sync(~0u, lanes);
+        if (lane == 0) s.fits[warp] = lanes <= p.view.threads || warp == WARPS - 1;
+        __syncthreads();
+        int best = __ffs(__ballot_sync(~0u, s.fits[lane])) - 1;
+        if (warp == best && lane == 0) {
+            s.high = guess;
+            s.low = low + step * best;
+        }
+        __syncthreads();
+    }
+    const int t = threadIdx.x;
+    if (t < n_units) s.n_lanes[t] = lanes_for(s, t, s.high);
+}
+
+/* Step 4: units with several Lennard-Jones atoms apart from the others, the longest first. */
+static __device__ void deal_lanes(const unit_arrays &p, filter_shared &s, int n_units)
+{
+    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+    share_out(p, s, n_units);
+    if (t < n_units) {
+        float mine = s.work[t] + (s.many_lj[t] ? 1e6f : 0);
+        int rank = 0;
+        for (int u = 0; u < n_units; u++) {
+            float other = s.work[u] + (s.many_lj[u] ? 1e6f : 0);
+            rank += other > mine || (other == mine && u < t);
+        }
+        s.by_rank[rank] = t;
+    }
+    for (int k = t; k < MD_UNIT_THREADS; k += UNIT_BUILDERS) s.unit_of_lane[k] = IDLE;
+    __syncthreads();
+    if (warp == 0) {
+        int mine = 0, n[LANES_A_UNIT];
+        for (int k = 0; k < LANES_A_UNIT; k++) {
+            int rank = lane * LANES_A_UNIT + k;
+            n[k] = rank < n_units ? s.n_lanes[s.by_rank[rank]] : 0;
+            mine += n[k];
+        }
+        int sum = mine;
+        for (int d = 1; d < 32; d <<= 1) {
+            int other = __shfl_up_sync(~0u, sum, d);
+            if (lane >= d) sum += other;
+        }
+        int at = sum - mine;
+        for (int k = 0; k < LANES_A_UNIT; k++) {
+            int rank = lane * LANES_A_UNIT + k;
+            if (rank < n_units) s.first_lane[s.by_rank[rank]] = at;
+            at += n[k];
+        }
+    }
+    __syncthreads();
+    for (int u = warp; u < n_units; u += WARPS)
+        for (int k = lane; k < s.n_lanes[u]; k += 32)
+            s.unit_of_lane[s.first_lane[u] + k] = (uint8_t)u;
+    if (t < n_units)
+        p.lanes[(size_t)blockIdx.x * MD_UNIT_MOST + t] =
+            (uint32_t)s.first_lane[t] | (uint32_t)s.n_lanes[t] << 16;
+}
+
+/* Step 5 for unit u. */
+static __device__ void gather(const unit_arrays &p, const filter_shared &s, const filter_places &at,
+                              int first, int u)
+{
+    const int lane = threadIdx.x & 31, n = p.n_outer[first + u];
+    const uint32_t before = (1u << lane) - 1;
+    const uint16_t *outer = p.outer + (size_t)(first + u) * p.unit_capacity;
+    int all = s.pool[u], charge_only = all + s.n_all[u];
+    for (int k0 = 0; k0 < n; k0 += 32) {
+        int entry = k0 + lane < n ? outer[k0 + lane] : 0;
+        uint32_t mask = at.bits[u * at.words_a_unit + (k0 >> 5)];
+        uint32_t charge = __ballot_sync(~0u, entry >> 15);
+        bool is_charge = entry >> 15;
+        uint32_t mine = mask & (is_charge ? charge : ~charge);
+        int place = (is_charge ? charge_only : all) + __popc(mine & before);
+        if (mask >> lane & 1) at.pool[place] = (uint16_t)(at.number[entry & 0x7fff] * 16);
+        all += __popc(mask & ~charge);
+        charge_only += __popc(mask & charge);
+    }
+}
+
+/* What one lane of the force kernel is dealt: its warp's share of the unit, every stride-th. */
+typedef struct deal {
+    int unit, place, stride;
+    int tail, n_tail, all, n_all, charge, n_charge;     /* first and number of the warp's share */
+} deal;
+
+static __device__ deal deal_of(const filter_shared &s, int t)
+{
+    deal d = {s.unit_of_lane[t], 0, 1, 0, 0, 0, 0, 0, 0};
+    if (d.unit == IDLE) return d;
+    const int u = d.unit, first = s.first_lane[u], n = s.n_lanes[u], warp = t & ~31;
+    const int low = max(first, warp) - first, high = min(first + n, warp + 32) - first;
+    d.place = t - first - low;
+    d.stride = high - low;
+    d.tail = s.n_tail[u] * low / n;
+    d.n_tail = s.n_tail[u] * high / n - d.tail;
+    d.all = s.n_all[u] * low / n;
+    d.n_all = s.n_all[u] * high / n - d.all;
+    d.charge = s.n_charge[u] * low / n;
+    d.n_charge = s.n_charge[u] * high / n - d.charge;
+    d.charge += s.pool[u] + s.n_all[u];
+    d.all += s.pool[u];
+    return d;
+}
+
+/* Steps of one warp of the force kernel: the most of any lane. */
+static __device__ md_unit_warp count_steps(const filter_shared &s, const deal &d)
+{
+    md_unit_warp w;
+    const int n = d.stride;
+    int many = d.unit != IDLE && s.many_lj[d.unit];
+    w.n_tail = (int)__reduce_max_sync(~0u, (unsigned)((d.n_tail + n - 1) / n));
+    w.n_all = (int)__reduce_max_sync(~0u, (unsigned)((d.n_all + n - 1) / n));
+    int rest = max(0, d.n_all + d.n_charge - w.n_all * n);
+    w.n_charge = (int)__reduce_max_sync(~0u, (unsigned)((rest + n - 1) / n));
+    w.n_tail |= (int)__reduce_max_sync(~0u, (unsigned)many) << 16;
+    w.first = 0;
+    return w;
+}
+
+static __device__ int words_of(const md_unit_warp &w)
+{
+    return 32 * ((w.n_tail & 65535) + (w.n_charge + 1) / 2 + (w.n_all + 1) / 2);
+}
+
+static __device__ __forceinline__ uint32_t entry_at(const uint16_t *pool, const deal &d, int step)
+{
+    if (d.unit == IDLE) return 0;
+    int e = d.place + step * d.stride, c = e - d.n_all;
+    if (c < 0) return pool[d.all + e];
+    return c < d.n_charge ? pool[d.charge + c] : 0;
+}
+
+/* Two steps a word, from `step` on. */
+static __device__ void write_steps(const uint16_t *pool, const deal &d, int step, int n,
+                                   uint32_t *out)
+{
+    for (int k = 0; k < n; k += 2) {
+        uint32_t low = entry_at(pool, d, step + k);
+        uint32_t high = k + 1 < n ? entry_at(pool, d, step + k + 1) : 0;
+        out[16 * k] = low | high << 16;
+    }
+}
+
+/* Step 6 for the warp that stands for one of the force kernel. */
+static __device__ void write_lists(const unit_arrays &p, const filter_shared &s,
+                                   const filter_places &at, const deal &d, const md_unit_warp &w)
+{
+    const int lane = threadIdx.x & 31, n_tail = w.n_tail & 65535;
+    uint32_t *out = p.list + (size_t)blockIdx.x * p.view.list_capacity + w.first + lane;
+    for (int k = 0; k < n_tail; k++) {
+        int e = d.place + k * d.stride;
+        uint32_t word = 0;
+        if (e < d.n_tail) {
+            int t = s.first_tail[d.unit] + d.tail + e, slot = p.tail_slot[t];
+            if (slot != 65535) word = at.number[slot] * 16u | (uint32_t)p.tail_mask[t] << 16;
+        }
+        out[32 * k] = word;
+    }
+    out += 32 * n_tail;
+    write_steps(at.pool, d, w.n_all, w.n_charge, out);
+    write_steps(at.pool, d, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
+}
+
+static __device__ void write_lane(const unit_arrays &p, const filter_places &at, int first,
+                                  const deal &d)
+{
+    uint32_t slot[MD_UNIT] = {0, 0, 0}, unit = 65535;
+    if (d.unit != IDLE) {
+        const int begin = p.tail_start[first + d.unit];
+        unit = (uint32_t)d.unit;
+        for (int a = 0; a < MD_UNIT; a++) {
+            if (p.view.unit[first + d.unit][a] < 0) continue;
+            int outer = p.tail_slot[begin + a];
+            if (outer != 65535) slot[a] = at.number[outer] * 16u;
+        }
+    }
+    p.lane[(size_t)blockIdx.x * p.view.threads + threadIdx.x] =
+        make_uint2(slot[0] | slot[1] << 16, slot[2] | unit << 16);
+}
+
+/*   grid     a block of units each                 thread  a slot, a unit's entry, a lane in turn
+ *   reads    row, outer_*, centre, tail_*          writes  slot, n_slots, list, warp, lane, lanes
+ */
+static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
+    filter(const __grid_constant__ unit_arrays p, const int4 *row)
+{
+    extern __shared__ float4 dynamic[];
+    __shared__ filter_shared s;
+    filter_places at;
+    at.x = dynamic;
+    at.pool = (uint16_t *)dynamic;
+    at.bits = (uint32_t *)((char *)dynamic + p.filter_bytes);
+    at.words_a_unit = p.unit_capacity / 32;
+    at.number = (uint16_t *)(at.bits + MD_UNIT_MOST * at.words_a_unit);
+    const int b = blockIdx.x, t = threadIdx.x, warp = t >> 5;
+    const int first = p.view.block_start[b], n_units = p.view.block_start[b + 1] - first;
+    const int n_outer = p.n_outer_slots[b];
+    const int4 centre = p.centre[b];
+    const uint32_t row_mask = (1u << p.view.row_bits) - 1;
+    for (int o = t; o < n_outer; o += UNIT_BUILDERS) {
+        uint32_t word = p.outer_slot[(size_t)b * p.outer_capacity + o];
+        float3 d = unit_offset(row[word & row_mask], centre, p.view.scale);
+        at.x[o] = make_float4(d.x, d.y, d.z, 0);
+        at.number[o] = 0;
+    }
+    __syncthreads();
+    for (int u = warp; u < n_units; u += WARPS) choose(p, s, at, first, u);
+    __syncthreads();
+    const int n_slots = number_slots(p, s, at, n_outer);
+    deal_lanes(p, s, n_units);
+    int total, mine = t < n_units ? s.n_all[t] + s.n_charge[t] : 0;
+    __syncthreads();
+    int pool = unit_scan(mine, s.scan, &total);
+    if (t < n_units) s.pool[t] = pool;
+    __syncthreads();
+    const bool pool_fits = total * (int)sizeof(uint16_t) <= p.filter_bytes;
+    if (pool_fits)
+        for (int u = warp; u < n_units; u += WARPS) gather(p, s, at, first, u);
+    const bool plays = warp < p.view.threads / 32;
+    deal d = deal_of(s, plays ? t : 0);
+    md_unit_warp w = count_steps(s, d);
+    if ((t & 31) == 0) s.words[warp] = plays ? words_of(w) : 0;
+    __syncthreads();
+    int words = 0;
+    for (int k = 0; k < WARPS; k++) {
+        if (k == warp) w.first = words;
+        words += s.words[k];
+    }
+    const bool fits = pool_fits && words <= p.view.list_capacity &&
+                      n_slots <= p.view.slot_capacity && n_outer > 0;
+    if (t == 0) {
+        atomicMax(&p.need->entries, total);
+        atomicMax(&p.need->list_words, words);
+        p.n_slots[b] = fits ? n_slots : 1;
+    }
+    if (!plays) return;
+    if (fits) write_lists(p, s, at, d, w);
+    else w.n_tail = w.n_charge = w.n_all = 0;
+    if ((t & 31) == 0) p.warp[(size_t)b * (p.view.threads / 32) + warp] = w;
+    if (!fits) d.unit = IDLE;
+    write_lane(p, at, first, d);
+}
+
+size_t unit_filter_bytes(int outer_capacity, int unit_capacity, int filter_bytes)
+{
+    return (size_t)filter_bytes + (size_t)MD_UNIT_MOST * unit_capacity / 32 * sizeof(uint32_t) +
+           (size_t)outer_capacity * sizeof(uint16_t);
+}
+
+cudaError_t unit_launch_filter(const unit_arrays *p, const int4 *row, cudaStream_t stream)
+{
+    if (p->view.n_blocks == 0) return cudaSuccess;
+    size_t bytes = unit_filter_bytes(p->outer_capacity, p->unit_capacity, p->filter_bytes);
+    filter<<<p->view.n_blocks, UNIT_BUILDERS, bytes, stream>>>(*p, row);
+    return cudaGetLastError();
+}
+
+cudaError_t unit_prepare_filter(int shared_bytes, int *static_bytes)
+{
+    cudaFuncAttributes a;
+    cudaError_t error = cudaFuncGetAttributes(&a, filter);
+    if (error != cudaSuccess) return error;
+    *static_bytes = (int)a.sharedSizeBytes;
+    return cudaFuncSetAttribute(filter, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                shared_bytes - *static_bytes);
+}

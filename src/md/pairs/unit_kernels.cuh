@@ -1,0 +1,83 @@
+/* Kernels of the unit lists and what they are given. The protocol of one build:
+ *
+ *      box_leaves   bounding box of every leaf
+ *      search       per block: leaves, then rows in reach -> outer slots; per unit -> outer list
+ *      filter       per block: outer -> inner slots and lists
+ *
+ * No kernel uses an atomic to find a place, so equal rows give equal lists, bit for bit.
+ */
+#ifndef MD_UNIT_KERNELS_CUH
+#define MD_UNIT_KERNELS_CUH
+#include "md/pairs/unit_list.h"
+
+enum {
+    UNIT_BUILDERS = 1024,       /* threads of a block of search and filter */
+    UNIT_LEAVES = 1024          /* leaves in reach of a block, at most */
+};
+
+/* What a build needed, at most over all blocks. */
+typedef struct unit_need {
+    int leaves, outer_slots, unit_list, slots, list_words, entries;
+    int images;                 /* 1: a block reaches beyond half a period */
+} unit_need;
+
+typedef struct unit_arrays {
+    md_unit_view view;
+    int n_leaves, n_rows;
+    int outer_capacity, unit_capacity;  /* slots of a block; entries of a unit, a multiple of 64 */
+    int filter_bytes;                   /* of the part of shared memory that changes its use */
+    float rlist, rinner, half[3];
+    bool skewed;
+    const int *leaf_row;
+    const uint32_t *row_word, *row_gid;
+    const uint8_t *row_charge_only;
+    const int *tail_start, *tail_row;
+    const uint8_t *tail_mask;
+    const uint32_t (*tail_gid)[2];
+    uint16_t *tail_slot;                /* [n_tail] outer slot, 65535: out of reach */
+    int4 *leaf_at;                      /* middle of a leaf's box, fractions */
+    float4 *leaf_half;
+    int4 *centre;                       /* [n_blocks] */
+    uint32_t *outer_slot;               /* [n_blocks][outer_capacity] words of rows */
+    int *n_outer_slots;                 /* [n_blocks] */
+    uint16_t *outer;                    /* [n_units][unit_capacity] slot | charge only << 15 */
+    int *n_outer;                       /* [n_units] */
+    uint32_t *slot, *list, *lanes;
+    int *n_slots;
+    md_unit_warp *warp;
+    uint2 *lane;
+    unit_need *need;
+} unit_arrays;
+
+size_t unit_search_bytes(int outer_capacity);
+size_t unit_filter_bytes(int outer_capacity, int unit_capacity, int filter_bytes);
+cudaError_t unit_launch_search(const unit_arrays *p, const int4 *row, cudaStream_t stream);
+cudaError_t unit_launch_filter(const unit_arrays *p, const int4 *row, cudaStream_t stream);
+/* Allow a block all of shared_bytes; what of it is taken before the above. */
+cudaError_t unit_prepare_search(int shared_bytes, int *static_bytes);
+cudaError_t unit_prepare_filter(int shared_bytes, int *static_bytes);
+
+#ifdef __CUDACC__
+/* Sum of v over the threads before this one; *total over all of them. Uses shared[32]; a barrier
+ * before and after is the caller's, one is inside. */
+static __device__ __forceinline__ int unit_scan(int v, int *shared, int *total)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    int sum = v;
+    for (int d = 1; d < 32; d <<= 1) {
+        int other = __shfl_up_sync(~0u, sum, d);
+        if (lane >= d) sum += other;
+    }
+    if (lane == 31) shared[warp] = sum;
+    __syncthreads();
+    int before = shared[lane];
+    for (int d = 1; d < 32; d <<= 1) {
+        int other = __shfl_up_sync(~0u, before, d);
+        if (lane >= d) before += other;
+    }
+    *total = __shfl_sync(~0u, before, 31);
+    int base = __shfl_sync(~0u, before, warp == 0 ? 0 : warp - 1);
+    return sum - v + (warp == 0 ? 0 : base);
+}
+#endif
+#endif

@@ -1,0 +1,336 @@
+/* Life of the unit lists: memory on the device, capacities, and the loop that makes room until the
+ * lists of a rebuild fit.
+ *
+ * Capacities are per block and per unit, equal for all: a place is found without asking anybody,
+ * and the lists of a block are one stretch of memory. Two of them cannot grow: a block's outer
+ * slots must fit its shared memory, and offsets of inner slots their 16 bits. Then blocks are made
+ * smaller.
+ */
+#include <string.h>
+
+#include "device/cuda.h"
+#include "md/pairs/unit_kernels.cuh"
+
+enum {
+    MOST_SLOTS = 4095,          /* 16 bytes each, in a 16-bit offset */
+    FEWEST_UNITS = 4,
+    READ_AHEAD = 128            /* words that the force kernel may read beyond its lists */
+};
+
+enum list_memory {
+    LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL_START, TAIL_ROW,
+    TAIL_MASK, TAIL_GID, TAIL_SLOT, LEAF_AT, LEAF_HALF, CENTRE, OUTER_SLOT, N_OUTER_SLOTS, OUTER,
+    N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, N_MEMORY
+};
+
+struct md_unit_lists {
+    const md_units *units;
+    const md_topology *topology;
+    md_unit_lists_options options;
+    md_unit_plan plan;
+    int n_processors, shared_bytes, most_outer, filter_shared;
+    int most_units;             /* of a block, as found to fit */
+    unit_arrays arrays;
+    device_array memory[N_MEMORY];
+};
+
+static sundog_status attribute(enum cudaDeviceAttr name, int *value)
+{
+    int device;
+    BASE_TRY(DEVICE_CHECK(cudaGetDevice(&device)));
+    return DEVICE_CHECK(cudaDeviceGetAttribute(value, name, device));
+}
+
+extern "C" sundog_status md_unit_lists_create(const md_units *units, const md_topology *topology,
+                                              const md_unit_lists_options *options,
+                                              md_unit_lists **out)
+{
+    int search_static, filter_static, n_processors, shared_bytes;
+    BASE_TRY(attribute(cudaDevAttrMultiProcessorCount, &n_processors));
+    BASE_TRY(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared_bytes));
+    BASE_TRY(DEVICE_CHECK(unit_prepare_search(shared_bytes, &search_static)));
+    BASE_TRY(DEVICE_CHECK(unit_prepare_filter(shared_bytes, &filter_static)));
+    md_unit_lists *lists = (md_unit_lists *)base_alloc_zero(sizeof *lists);
+    lists->units = units;
+    lists->topology = topology;
+    lists->options = *options;
+    lists->n_processors = n_processors;
+    lists->shared_bytes = shared_bytes;
+    lists->filter_shared = (shared_bytes - filter_static) & ~15;
+    lists->most_outer = (shared_bytes - search_static) / (int)unit_search_bytes(1);
+    lists->most_units = options->most_units ? options->most_units : MD_UNIT_MOST;
+    lists->arrays.outer_capacity = 1024;
+    lists->arrays.unit_capacity = 512;
+    lists->arrays.view.slot_capacity = 1024;
+    lists->arrays.view.list_capacity = 16384;
+    *out = lists;
+    return SUNDOG_OK;
+}
+
+extern "C" void md_unit_lists_destroy(md_unit_lists **lists)
+{
+    md_unit_lists *l = *lists;
+    if (!l) return;
+    for (int k = 0; k < N_MEMORY; k++) device_free(&l->memory[k]);
+    md_unit_plan_destroy(&l->plan);
+    base_free(l);
+    *lists = NULL;
+}
+
+static sundog_status upload(md_unit_lists *l, enum list_memory name, const void *from,
+                            size_t n_bytes, cudaStream_t stream)
+{
+    BASE_TRY(device_reserve(&l->memory[name], n_bytes));
+    void *to = l->memory[name].d;
+    return DEVICE_CHECK(cudaMemcpyAsync(to, from, n_bytes, cudaMemcpyHostToDevice, stream));
+}
+
+static sundog_status upload_plan(md_unit_lists *l, cudaStream_t stream)
+{
+    const md_unit_plan *p = &l->plan;
+    size_t rows = (size_t)p->n_rows, units = (size_t)p->n_units, tail = (size_t)p->n_tail;
+    BASE_TRY(upload(l, LEAF_ROW, p->leaf_row,
+                    (size_t)p->n_leaves * MD_UNIT_LEAF * sizeof *p->leaf_row, stream));
+    BASE_TRY(upload(l, ROW_WORD, p->row_word, rows * sizeof *p->row_word, stream));
+    BASE_TRY(upload(l, ROW_GID, p->row_gid, rows * sizeof *p->row_gid, stream));
+    BASE_TRY(upload(l, ROW_CHARGE_ONLY, p->row_charge_only, rows, stream));
+    BASE_TRY(upload(l, UNIT, p->unit, units * sizeof *p->unit, stream));
+    BASE_TRY(upload(l, BLOCK_START, p->block_start,
+                    ((size_t)p->n_blocks + 1) * sizeof *p->block_start, stream));
+    BASE_TRY(upload(l, TAIL_START, p->tail_start, (units + 1) * sizeof *p->tail_start, stream));
+    BASE_TRY(upload(l, TAIL_ROW, p->tail_row, tail * sizeof *p->tail_row, stream));
+    BASE_TRY(upload(l, TAIL_MASK, p->tail_mask, tail, stream));
+    return upload(l, TAIL_GID, p->tail_gid, units * sizeof *p->tail_gid, stream);
+}
+
+/* Lanes of a block of the force kernel: many blocks run best two to a multiprocessor. */
+static int choose_threads(const md_unit_lists *l)
+{
+    if (l->options.threads) return l->options.threads;
+    if (l->plan.n_blocks > l->n_processors) return MD_UNIT_THREADS / 2;
+    return l->plan.n_units > 80 * l->plan.n_blocks ? MD_UNIT_THREADS : 640;
+}
+
+static sundog_status reserve(md_unit_lists *l)
+{
+    unit_arrays *a = &l->arrays;
+    size_t blocks = (size_t)l->plan.n_blocks, units = (size_t)l->plan.n_units;
+    size_t threads = (size_t)choose_threads(l);
+    const size_t bytes[N_MEMORY - TAIL_SLOT] = {
+        (size_t)l->plan.n_tail * sizeof(uint16_t),
+        (size_t)l->plan.n_leaves * sizeof(int4),
+        (size_t)l->plan.n_leaves * sizeof(float4),
+        blocks * sizeof(int4),
+        blocks * (size_t)a->outer_capacity * sizeof(uint32_t),
+        blocks * sizeof(int),
+        units * (size_t)a->unit_capacity * sizeof(uint16_t),
+        units * sizeof(int),
+        blocks * (size_t)a->view.slot_capacity * sizeof(uint32_t),
+        blocks * sizeof(int),
+        (blocks * (size_t)a->view.list_capacity + READ_AHEAD) * sizeof(uint32_t),
+        blocks * (threads / 32) * sizeof(md_unit_warp),
+        blocks * threads * sizeof(uint2),
+        blocks * MD_UNIT_MOST * sizeof(uint32_t),
+        sizeof(unit_need)};
+    for (int k = TAIL_SLOT; k < N_MEMORY; k++)
+        BASE_TRY(device_reserve(&l->memory[k], bytes[k - TAIL_SLOT]));
+    return SUNDOG_OK;
+}
+
+static void set_pointers(md_unit_lists *l)
+{
+    unit_arrays *a = &l->arrays;
+    const device_array *m = l->memory;
+    a->leaf_row = (const int *)m[LEAF_ROW].d;
+    a->row_word = (const uint32_t *)m[ROW_WORD].d;
+    a->row_gid = (const uint32_t *)m[ROW_GID].d;
+    a->row_charge_only = (const uint8_t *)m[ROW_CHARGE_ONLY].d;
+    a->tail_start = (const int *)m[TAIL_START].d;
+    a->tail_row = (const int *)m[TAIL_ROW].d;
+    a->tail_mask = (const uint8_t *)m[TAIL_MASK].d;
+    a->tail_gid = (const uint32_t(*)[2])m[TAIL_GID].d;
+    a->tail_slot = (uint16_t *)m[TAIL_SLOT].d;
+    a->leaf_at = (int4 *)m[LEAF_AT].d;
+    a->leaf_half = (float4 *)m[LEAF_HALF].d;
+    a->centre = (int4 *)m[CENTRE].d;
+    a->outer_slot = (uint32_t *)m[OUTER_SLOT].d;
+    a->n_outer_slots = (int *)m[N_OUTER_SLOTS].d;
+    a->outer = (uint16_t *)m[OUTER].d;
+    a->n_outer = (int *)m[N_OUTER].d;
+    a->slot = (uint32_t *)m[SLOT].d;
+    a->n_slots = (int *)m[N_SLOTS].d;
+    a->list = (uint32_t *)m[LIST].d;
+    a->warp = (md_unit_warp *)m[WARP].d;
+    a->lane = (uint2 *)m[LANE].d;
+    a->lanes = (uint32_t *)m[LANES].d;
+    a->need = (unit_need *)m[NEED].d;
+    md_unit_view *v = &a->view;
+    v->centre = (const int(*)[4])a->centre;
+    v->block_start = (const int *)m[BLOCK_START].d;
+    v->unit = (const int(*)[4])m[UNIT].d;
+    v->slot = a->slot;
+    v->n_slots = a->n_slots;
+    v->list = a->list;
+    v->warp = a->warp;
+    v->lane = (const uint32_t(*)[2])a->lane;
+    v->lanes = a->lanes;
+}
+
+static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
+{
+    unit_arrays *a = &l->arrays;
+    a->n_leaves = l->plan.n_leaves;
+    a->n_rows = l->plan.n_rows;
+    a->rlist = (float)l->options.rlist;
+    a->rinner = (float)l->options.rinner;
+    memcpy(a->half, frame->half, sizeof a->half);
+    a->skewed = frame->skewed;
+    a->view.n_blocks = l->plan.n_blocks;
+    a->view.n_units = l->plan.n_units;
+    a->view.n_owned = l->plan.n_owned;
+    a->view.threads = choose_threads(l);
+    a->view.row_bits = l->plan.row_bits;
+    memcpy(a->view.scale, frame->scale, sizeof a->view.scale);
+}
+
+static int room(int capacity, int need, double spare, int multiple)
+{
+    if (need <= capacity) return capacity;
+    return ((int)(need * spare) + multiple - 1) / multiple * multiple;
+}
+
+/* The part of the filter's shared memory that is left for coordinates, then entries. */
+static int filter_bytes(const md_unit_lists *l, int outer_capacity, int unit_capacity)
+{
+    return (l->filter_shared - (int)unit_filter_bytes(outer_capacity, unit_capacity, 0)) & ~15;
+}
+
+/* Capacities for what was needed. *smaller: no capacity would do, blocks must be smaller. */
+static bool make_room(md_unit_lists *l, const unit_need *need, bool *smaller)
+{
+    unit_arrays *a = &l->arrays;
+    int outer = room(a->outer_capacity, need->outer_slots, 1.12, 64);
+    int unit = room(a->unit_capacity, need->unit_list, 1.15, 64);
+    int slots = room(a->view.slot_capacity, need->slots, 1.06, 32);
+    int words = room(a->view.list_capacity, need->list_words, 1.1, 128);
+    if (outer > l->most_outer) outer = l->most_outer;
+    if (slots > MOST_SLOTS) slots = MOST_SLOTS;
+    *smaller = need->images || need->leaves > UNIT_LEAVES || need->outer_slots > outer ||
+               need->slots > slots || need->entries * 2 > filter_bytes(l, outer, unit) ||
+               filter_bytes(l, outer, unit) < outer * (int)sizeof(float4);
+    if (*smaller) return true;
+    bool changed = outer != a->outer_capacity || unit != a->unit_capacity ||
+                   slots != a->view.slot_capacity || words != a->view.list_capacity;
+    a->outer_capacity = outer;
+    a->unit_capacity = unit;
+    a->view.slot_capacity = slots;
+    a->view.list_capacity = words;
+    return changed;
+}
+
+static sundog_status read_need(const md_unit_lists *l, unit_need *need, cudaStream_t stream)
+{
+    const unit_need *from = l->arrays.need;
+    BASE_TRY(DEVICE_CHECK(
+        cudaMemcpyAsync(need, from, sizeof *need, cudaMemcpyDeviceToHost, stream)));
+    return DEVICE_CHECK(cudaStreamSynchronize(stream));
+}
+
+static sundog_status build(md_unit_lists *l, const md_device_row *d_row, unit_need *need,
+                           cudaStream_t stream)
+{
+    BASE_TRY(reserve(l));
+    set_pointers(l);
+    l->arrays.filter_bytes = filter_bytes(l, l->arrays.outer_capacity, l->arrays.unit_capacity);
+    BASE_TRY(DEVICE_CHECK(cudaMemsetAsync(l->arrays.need, 0, sizeof *need, stream)));
+    BASE_TRY(md_unit_lists_search(l, d_row, stream));
+    return read_need(l, need, stream);
+}
+
+extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_rows *rows,
+                                               const md_unit_frame *frame,
+                                               const md_device_row *d_row, void *stream)
+{
+    md_unit_lists *l = lists;
+    cudaStream_t s = (cudaStream_t)stream;
+    for (;;) {
+        md_unit_plan_options options = {l->n_processors, l->most_units};
+        BASE_TRY(md_unit_plan_make(l->units, l->topology, rows, &options, &l->plan));
+        BASE_TRY(upload_plan(l, s));
+        set_numbers(l, frame);
+        unit_need need;
+        bool smaller;
+        do BASE_TRY(build(l, d_row, &need, s));
+        while (make_room(l, &need, &smaller) && !smaller);
+        if (!smaller) return SUNDOG_OK;
+        if (l->most_units <= FEWEST_UNITS)
+            return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                             need.images
+                                 ? "the box is too small for a pair list of %g nm on the GPU"
+                                 : "the atoms within %g nm of one another are too many for the "
+                                   "GPU's shared memory; use shorter cut-offs",
+                             l->options.rlist);
+        l->most_units = l->most_units * 3 / 4;
+        if (l->most_units < FEWEST_UNITS) l->most_units = FEWEST_UNITS;
+    }
+}
+
+extern "C" sundog_status md_unit_lists_search(md_unit_lists *lists, const md_device_row *d_row,
+                                              void *stream)
+{
+    const int4 *row = (const int4 *)d_row;
+    BASE_TRY(DEVICE_CHECK(unit_launch_search(&lists->arrays, row, (cudaStream_t)stream)));
+    return md_unit_lists_filter(lists, d_row, stream);
+}
+
+extern "C" sundog_status md_unit_lists_filter(md_unit_lists *lists, const md_device_row *d_row,
+                                              void *stream)
+{
+    const int4 *row = (const int4 *)d_row;
+    return DEVICE_CHECK(unit_launch_filter(&lists->arrays, row, (cudaStream_t)stream));
+}
+
+extern "C" sundog_status md_unit_lists_check(md_unit_lists *lists, void *stream)
+{
+    const unit_arrays *a = &lists->arrays;
+    unit_need need;
+    BASE_TRY(read_need(lists, &need, (cudaStream_t)stream));
+    if (need.images || need.leaves > UNIT_LEAVES || need.outer_slots > a->outer_capacity ||
+        need.unit_list > a->unit_capacity || need.slots > a->view.slot_capacity ||
+        need.list_words > a->view.list_capacity || need.entries * 2 > a->filter_bytes)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                         "pair lists on the GPU overflowed: a block of atoms has become much "
+                         "denser since the last repartition");
+    return SUNDOG_OK;
+}
+
+extern "C" const md_unit_view *md_unit_lists_view(const md_unit_lists *lists)
+{
+    return &lists->arrays.view;
+}
+
+extern "C" sundog_status md_unit_lists_stats_of(const md_unit_lists *lists,
+                                                md_unit_lists_stats *out)
+{
+    const md_unit_view *v = &lists->arrays.view;
+    size_t n = (size_t)v->n_blocks * (size_t)(v->threads / 32);
+    unit_need need;
+    md_unit_warp *warp = (md_unit_warp *)base_alloc((n + 1) * sizeof *warp);
+    cudaError_t error = cudaMemcpy(warp, v->warp, n * sizeof *warp, cudaMemcpyDeviceToHost);
+    if (error == cudaSuccess)
+        error = cudaMemcpy(&need, lists->arrays.need, sizeof need, cudaMemcpyDeviceToHost);
+    *out = (md_unit_lists_stats){};
+    out->n_blocks = v->n_blocks;
+    out->threads = v->threads;
+    for (size_t w = 0; error == cudaSuccess && w < n; w++) {
+        int n_tail = warp[w].n_tail & 65535;
+        out->pairs_evaluated += 96. * (n_tail + warp[w].n_charge + warp[w].n_all);
+        out->list_bytes +=
+            128. * (n_tail + (warp[w].n_charge + 1) / 2 + (warp[w].n_all + 1) / 2);
+    }
+    base_free(warp);
+    BASE_TRY(DEVICE_CHECK(error));
+    out->most_slots = need.slots;
+    out->most_outer_slots = need.outer_slots;
+    return SUNDOG_OK;
+}

@@ -1,0 +1,464 @@
+/* Pair forces of the device on every bundled system with reaction-field or Lennard-Jones
+ * references, on one domain and on grids of several, all of them on one GPU.
+ *
+ *   fast kernel   against the plain kernel in double on the same rows: forces, energies, virial
+ *   all           pair energies, and forces with the CPU's bonded forces added, against the
+ *                 double-precision references, at the limits of the CPU run
+ *   lists         equal bits when made and used again; complete after atoms moved by half the
+ *                 buffer; the filter against lists made anew; a periodic box without ghosts
+ *   plain, float  scheme return: ghosts' forces sent home
+ *
+ * What this cannot catch: anything that needs a second step; ranks on different GPUs.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "md/force/device_rows.h"
+#include "md/core/vec.h"
+#include "md/domain/domain.h"
+#include "md/force/bonded.h"
+#include "md/in/gro.h"
+#include "md/in/mdp.h"
+#include "md/in/top.h"
+#include "reference.h"
+
+typedef struct point {
+    const char *system, *name;
+    double force_limit;
+    bool big;
+} point;
+
+static const point points[] = {
+    {"ethanol/single", "rf", 1e-5, false},
+    {"ethanol/single", "rf_nocons", 2e-5, false},
+    {"grappa-like/0001.5", "rf", 1e-5, false},
+    {"grappa-like/0001.5", "rf_none", 1e-5, false},
+    {"grappa-like/0001.5", "rf_fsw", 1e-5, false},
+    {"grappa-like/0001.5", "rf_psw", 1e-5, false},
+    {"grappa-like/0003", "rf", 1e-5, false},
+    {"grappa-like/0006", "rf", 1e-5, false},
+    {"grappa-like/0012", "rf", 1e-5, true},
+    {"grappa-like/0024", "rf", 1e-5, true},
+    {"grappa-like/0045", "rf", 1e-5, true},
+    {"water/spce_3k", "rf", 1e-5, false},
+    {"water/spce_3k", "rf78", 1e-5, false},
+    {"water/spce_24k", "rf", 1e-5, true},
+    {"water/tip3p_dodec", "rf", 1e-5, false},
+    {"lj/argon_4k", "lj", 1e-5, false},
+    {"lj/argon_4k", "lj_none", 1e-5, false},
+    {"lj/argon_4k", "lj_fsw", 1e-5, false},
+    {"lj/argon_4k", "lj_psw", 1e-5, false},
+    {"ethanol/box_256", "rf", 1e-5, false},
+    {"ions/nacl_3k", "rf", 1e-5, false},
+    {"ions/nacl_3k", "rf78", 1e-5, false},
+    {"peptide/ala_dipeptide", "rf", 1e-5, false},
+    {"peptide/wkdpys_amber", "rf", 1e-5, false},
+    {"peptide/wkdpys_amber", "rf78", 1e-5, false},
+    {"peptide/fre_opls", "rf", 1e-5, false},
+    {"terms/many_terms", "rf", 2e-5, false},
+    {"terms/many_terms", "rf_nocons", 2e-5, false},
+    {"terms/urey_bradley", "rf", 2e-5, false},
+    {"terms/urey_bradley", "rf_nocons", 2e-5, false},
+};
+static const int grids[][3] = {{1, 1, 1}, {2, 2, 2}, {1, 1, 4}, {3, 2, 1}};
+enum { N_POINTS = sizeof points / sizeof points[0], N_GRIDS = 4, N_BIG_GRIDS = 2, LONG = 64 };
+
+typedef struct job {
+    const point *point;
+    md_params params;
+    md_topology *topology;
+    md_gro gro;
+    md_units *units;
+    md_nonbonded *nonbonded;
+    md_bonded *bonded;
+    md_domain_options options;
+    pthread_mutex_t lock;       /* one rank at a time on the GPU */
+    double (*f)[3];             /* by atom, fast kernel and bonded */
+    double sums[MD_N_SUMS];     /* of the system */
+    double worst;               /* relative RMS of forces, fast against plain, over ranks */
+} job;
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static double deviation(const double (*exact)[3], const float (*f)[4], int n)
+{
+    double off = 0, all = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) {
+            off += pow((double)f[i][k] - exact[i][k], 2);
+            all += pow(exact[i][k], 2);
+        }
+    CHECK(off == off);
+    return all > 0 ? sqrt(off / all) : 0;
+}
+
+/* A pair whose distance rounds to the other side of the cut-off moves two forces by what is left of
+ * the force there (systems/README.md): such rows are left out, if they are few. */
+static double deviation_but_border(const double (*exact)[3], float (*f)[4], int n)
+{
+    enum { MOST = 4, FORCE_AT_CUTOFF = 4 };
+    for (int left = 0; left < MOST && deviation(exact, (const float (*)[4])f, n) > 4e-6; left++) {
+        double most = 0;
+        int worst = 0;
+        for (int i = 0; i < n; i++) {
+            double d2 = 0;
+            for (int k = 0; k < 3; k++) d2 += pow((double)f[i][k] - exact[i][k], 2);
+            if (d2 > most) worst = i;
+            most = fmax(most, d2);
+        }
+        if (sqrt(most) > FORCE_AT_CUTOFF) break;
+        for (int k = 0; k < 3; k++) f[worst][k] = (float)exact[worst][k];
+    }
+    return deviation(exact, (const float (*)[4])f, n);
+}
+
+static void check_sums(const double *fast, const double *exact)
+{
+    double trace = 0;
+    for (int k = 0; k < 3; k++) trace += fabs(exact[MD_SUM_XX + k]);
+    CHECK_NEAR(fast[MD_SUM_LJ], exact[MD_SUM_LJ], 1e-5 * fabs(exact[MD_SUM_LJ]) + 0.005);
+    CHECK_NEAR(fast[MD_SUM_COULOMB], exact[MD_SUM_COULOMB],
+               1e-5 * fabs(exact[MD_SUM_COULOMB]) + 0.005);
+    for (int k = MD_SUM_XX; k < MD_N_SUMS; k++) CHECK_NEAR(fast[k], exact[k], 2e-5 * trace + 0.01);
+}
+
+/* ---- one domain ----------------------------------------------------------------------------- */
+
+typedef struct fast_pairs {
+    md_unit_lists *lists;
+    md_unit_force *force;
+    float (*f)[4];
+    double sums[MD_N_SUMS];
+} fast_pairs;
+
+/* Forces without and with energies must agree, and be made twice with the same bits. */
+static void run_fast(fast_pairs *fast, device_rows *g)
+{
+    size_t n = (size_t)g->rows->n_owned * sizeof *fast->f;
+    const md_unit_view *view = md_unit_lists_view(fast->lists);
+    float(*again)[4] = base_alloc(n + 16);
+    CHECK_OK(md_unit_force_prepare(fast->force, view));
+    CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, g->d_sums, false, NULL));
+    download(again, g->d_f, n);
+    download(fast->sums, g->d_sums, sizeof fast->sums);
+    CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, NULL, true, NULL));
+    download(fast->f, g->d_f, n);
+    double off = 0, all = 0;
+    for (int i = 0; i < g->rows->n_owned; i++)
+        for (int k = 0; k < 3; k++) {
+            off += pow((double)again[i][k] - (double)fast->f[i][k], 2);
+            all += pow((double)fast->f[i][k], 2);
+        }
+    CHECK(sqrt(off) <= 3e-6 * sqrt(all) + 1e-4 * sqrt(g->rows->n_owned));
+    base_free(again);
+}
+
+static void run_exact(const fast_pairs *fast, device_rows *g, double (*f)[3], double *sums)
+{
+    int n = g->rows->scheme == MD_SCHEME_RETURN ? g->rows->n_rows : g->rows->n_owned;
+    CHECK_OK(md_row_force_exact(fast->force, &g->plain, g->d_f, g->d_sums, g->d_work, NULL));
+    download(f, g->d_f, (size_t)n * sizeof *f);
+    download(sums, g->d_sums, MD_N_SUMS * sizeof *sums);
+}
+
+static void check_repeats(fast_pairs *fast, device_rows *g)
+{
+    size_t n = (size_t)g->rows->n_owned * sizeof *fast->f;
+    float(*before)[4] = base_alloc(n + 16);
+    double sums[MD_N_SUMS];
+    memcpy(before, fast->f, n);
+    memcpy(sums, fast->sums, sizeof sums);
+    CHECK_OK(md_unit_lists_rebuild(fast->lists, g->rows, &g->frame, g->d_row, NULL));
+    run_fast(fast, g);
+    for (int i = 0; i < g->rows->n_owned; i++)
+        CHECK(memcmp(before[i], fast->f[i], 3 * sizeof(float)) == 0);
+    CHECK(memcmp(sums, fast->sums, sizeof sums) == 0);
+    base_free(before);
+}
+
+/* Every row by `distance` in a direction that its number says: images alike. */
+static void move_rows(md_rows *rows, double distance)
+{
+    for (int i = 0; i < rows->n_rows; i++) {
+        double angle = (double)(rows->gid[i] * 7919 % 6283) * 1e-3;
+        double z = (double)(rows->gid[i] * 104729 % 2001) * 1e-3 - 1, r = sqrt(1 - z * z);
+        rows->x[i][0] += distance * r * cos(angle);
+        rows->x[i][1] += distance * r * sin(angle);
+        rows->x[i][2] += distance * z;
+    }
+}
+
+/* Lists with buffers are still complete after atoms have moved by half of them, the inner ones
+ * after another move and a filter. */
+static void check_moves(const job *j, fast_pairs *fast, md_rows *rows, device_rows *g)
+{
+    const double inner = 0.06, outer = 0.14;
+    double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
+    double(*exact)[3] = base_alloc((size_t)rows->n_rows * sizeof *exact);
+    md_unit_lists_options options = {cutoff + outer, cutoff + inner, 0, 0};
+    md_unit_lists *kept = fast->lists;
+    CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &fast->lists));
+    CHECK_OK(md_unit_lists_rebuild(fast->lists, rows, &g->frame, g->d_row, NULL));
+    move_rows(rows, 0.5 * inner);
+    for (int filtered = 0; filtered < 2; filtered++) {
+        device_rows_move(g);
+        if (filtered) CHECK_OK(md_unit_lists_filter(fast->lists, g->d_row, NULL));
+        run_fast(fast, g);
+        CHECK_OK(md_unit_lists_check(fast->lists, NULL));
+        run_exact(fast, g, exact, sums);
+        double off = deviation_but_border((const double(*)[3])exact, fast->f, rows->n_owned);
+        if (off > 5e-6) fprintf(stderr, "moved, filtered %d: off by %.2g\n", filtered, off);
+        CHECK(off <= 5e-6);
+        check_sums(fast->sums, sums);
+        move_rows(rows, 0.5 * (outer - inner));
+    }
+    md_unit_lists_destroy(&fast->lists);
+    fast->lists = kept;
+    base_free(exact);
+}
+
+static void rank_on_gpu(job *j, md_rows *rows)
+{
+    double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
+    md_unit_lists_options options = {cutoff + 0.01, cutoff + 0.01, 0, 0};
+    fast_pairs fast = {0};
+    device_rows g;
+    double(*exact)[3] = base_alloc((size_t)rows->n_rows * sizeof *exact);
+    fast.f = base_alloc_zero(((size_t)rows->n_rows + 1) * sizeof *fast.f);
+    device_rows_create(j->units, j->topology, rows, NULL, &g);
+    CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &fast.force));
+    CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &fast.lists));
+    CHECK_OK(md_unit_lists_rebuild(fast.lists, rows, &g.frame, g.d_row, NULL));
+    run_fast(&fast, &g);
+    check_repeats(&fast, &g);
+    memset(rows->f, 0, (size_t)rows->n_rows * sizeof *rows->f);
+    md_bonded_force(j->bonded, rows, rows->f, NULL);
+    for (int i = 0; i < rows->n_owned; i++)
+        for (int k = 0; k < 3; k++)
+            j->f[rows->gid[i]][k] += (double)fast.f[i][k] + (double)rows->f[i][k];
+    for (int k = 0; k < MD_N_SUMS; k++) j->sums[k] += fast.sums[k];
+    run_exact(&fast, &g, exact, sums);
+    double off = deviation_but_border((const double(*)[3])exact, fast.f, rows->n_owned);
+    j->worst = fmax(j->worst, off);
+    if (off > 5e-6) fprintf(stderr, "%s %s: off by %.2g\n", j->point->system, j->point->name, off);
+    CHECK(off <= 5e-6);
+    check_sums(fast.sums, sums);
+    check_moves(j, &fast, rows, &g);
+    device_rows_destroy(&g);
+    md_unit_lists_destroy(&fast.lists);
+    md_unit_force_destroy(&fast.force);
+    base_free(fast.f);
+    base_free(exact);
+}
+
+/* Scheme return: the plain kernel in float against the one in double, rows of all zones. */
+static void rank_returns(job *j, md_rows *rows)
+{
+    fast_pairs fast = {0};
+    device_rows g;
+    double sums[MD_N_SUMS], fast_sums[MD_N_SUMS];
+    size_t n = (size_t)rows->n_rows;
+    double(*exact)[3] = base_alloc((n + 1) * sizeof *exact);
+    float(*f)[3] = base_alloc((n + 1) * sizeof *f);
+    fast.f = base_alloc((n + 1) * sizeof *fast.f);
+    device_rows_create(j->units, j->topology, rows, NULL, &g);
+    CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &fast.force));
+    run_exact(&fast, &g, exact, sums);
+    CHECK_OK(md_row_force_float(fast.force, &g.plain, g.d_f, g.d_sums, g.d_work, NULL));
+    download(f, g.d_f, n * sizeof *f);
+    download(fast_sums, g.d_sums, sizeof fast_sums);
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) fast.f[i][k] = f[i][k];
+    double off = deviation_but_border((const double(*)[3])exact, fast.f, rows->n_rows);
+    j->worst = fmax(j->worst, off);
+    CHECK(off <= 5e-6);
+    check_sums(fast_sums, sums);
+    memset(rows->f, 0, n * sizeof *rows->f);
+    md_bonded_force(j->bonded, rows, rows->f, NULL);
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++)
+            j->f[rows->gid[i]][k] += (double)f[i][k] + (double)rows->f[i][k];
+    for (int k = 0; k < MD_N_SUMS; k++) j->sums[k] += fast_sums[k];
+    device_rows_destroy(&g);
+    md_unit_force_destroy(&fast.force);
+    base_free(exact);
+    base_free(f);
+    base_free(fast.f);
+}
+
+/* ---- all domains ---------------------------------------------------------------------------- */
+
+typedef struct rank {
+    sundog_team *team;
+    job *job;
+} rank;
+
+static void *run_rank(void *argument)
+{
+    rank *r = argument;
+    job *j = r->job;
+    md_domain *domain;
+    CHECK_OK(md_domain_create(r->team, j->topology, &j->gro.state.box, &j->options, &domain));
+    CHECK_OK(md_domain_distribute(domain, &j->gro.state));
+    CHECK(pthread_mutex_lock(&j->lock) == 0);
+    md_rows *rows = md_domain_rows(domain);
+    if (rows->scheme == MD_SCHEME_SHELL) rank_on_gpu(j, rows);
+    else rank_returns(j, rows);
+    CHECK(pthread_mutex_unlock(&j->lock) == 0);
+    md_domain_destroy(&domain);
+    sundog_team_destroy(&r->team);
+    return NULL;
+}
+
+/* Against the references; see test_single_points.c for the rule on pairs at the cut-off. */
+static void check_reference(job *j, const char *grid, const double *forces, size_t n)
+{
+    const point *p = j->point;
+    const char *json = reference_path("reference/%s/sp_%s.energy.json", p->system, p->name);
+    double lj, coulomb = 0;
+    CHECK(reference_energy(json, "LJ (SR)", &lj));
+    if (strncmp(p->system, "lj/", 3) != 0) CHECK(reference_energy(json, "Coulomb (SR)", &coulomb));
+    double lj_off = j->sums[MD_SUM_LJ] - lj, coulomb_off = j->sums[MD_SUM_COULOMB] - coulomb;
+    reference_deviation d = reference_compare(forces, 3, 0, n, (const double(*)[3])j->f);
+    for (int left = 0; left < 2 && d.relative >= p->force_limit && d.largest < 4; left++) {
+        for (int k = 0; k < 3; k++) j->f[d.worst][k] = forces[3 * d.worst + (size_t)k];
+        d = reference_compare(forces, 3, 0, n, (const double(*)[3])j->f);
+    }
+    printf("%-22s %-9s %s %-6s lj %+.1e coulomb %+.1e, forces off by %.1e; from double %.1e\n",
+           p->system, p->name, grid,
+           j->options.reach.scheme == MD_SCHEME_SHELL ? "shell" : "return", lj_off, coulomb_off,
+           d.relative, j->worst);
+    CHECK(d.relative < p->force_limit);
+    CHECK_NEAR(lj_off, 0, 2e-5 * fabs(lj) + 0.01);
+    CHECK_NEAR(coulomb_off, 0, 2e-5 * fabs(coulomb) + 0.01);
+    CHECK_NEAR(lj_off + coulomb_off, 0, 5e-6 * fabs(lj + coulomb) + 0.01);
+}
+
+static bool run_grid(job *j, const int *n, md_scheme scheme, const double *forces)
+{
+    const double *const even[3] = {NULL, NULL, NULL};
+    int n_ranks = n[0] * n[1] * n[2];
+    size_t n_atoms = (size_t)j->topology->n_atoms;
+    rank ranks[LONG];
+    sundog_team *teams[LONG];
+    pthread_t threads[LONG];
+    char text[LONG];
+    double cutoff = fmax(j->params.rcoulomb, j->params.rvdw);
+    j->options.reach = (md_reach){scheme, cutoff + 0.15, md_topology_group_radius(j->topology)};
+    CHECK_OK(md_grid_create(n, even, &j->options.grid));
+    if (md_grid_check(&j->options.grid, &j->gro.state.box, &j->options.reach) != SUNDOG_OK) {
+        md_grid_destroy(&j->options.grid);
+        return false;
+    }
+    memset(j->f, 0, n_atoms * sizeof *j->f);
+    memset(j->sums, 0, sizeof j->sums);
+    j->worst = 0;
+    CHECK_OK(sundog_team_create_threads(n_ranks, teams));
+    for (int r = 0; r < n_ranks; r++) {
+        sundog_team_set_timeout(teams[r], 600);
+        ranks[r] = (rank){teams[r], j};
+        CHECK(pthread_create(&threads[r], NULL, run_rank, &ranks[r]) == 0);
+    }
+    for (int r = 0; r < n_ranks; r++) CHECK(pthread_join(threads[r], NULL) == 0);
+    md_grid_destroy(&j->options.grid);
+    snprintf(text, sizeof text, "%dx%dx%d", n[0], n[1], n[2]);
+    check_reference(j, text, forces, n_atoms);
+    return true;
+}
+
+/* ---- a box without ghosts ------------------------------------------------------------------- */
+
+/* Owned rows alone, exclusions among them: images are found by the wrap of the fractions. */
+static void periodic_rank(job *j, md_rows *rows)
+{
+    cut_ghosts(rows);
+    int n = rows->n_owned;
+    double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
+    md_unit_lists_options options = {cutoff + 0.1, cutoff + 0.02, 0, 0};
+    fast_pairs fast = {0};
+    device_rows g;
+    double(*exact)[3] = base_alloc((size_t)n * sizeof *exact);
+    fast.f = base_alloc((size_t)n * sizeof *fast.f);
+    device_rows_create(j->units, j->topology, rows, &j->gro.state.box, &g);
+    CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &fast.force));
+    CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &fast.lists));
+    CHECK_OK(md_unit_lists_rebuild(fast.lists, rows, &g.frame, g.d_row, NULL));
+    run_fast(&fast, &g);
+    check_repeats(&fast, &g);
+    run_exact(&fast, &g, exact, sums);
+    double off = deviation_but_border((const double(*)[3])exact, fast.f, n);
+    check_sums(fast.sums, sums);
+    double lj, coulomb;
+    const char *json =
+        reference_path("reference/%s/sp_%s.energy.json", j->point->system, j->point->name);
+    CHECK(reference_energy(json, "LJ (SR)", &lj));
+    CHECK(reference_energy(json, "Coulomb (SR)", &coulomb));
+    printf("%-22s %-9s periodic     lj %+.1e coulomb %+.1e; from double %.1e\n", j->point->system,
+           j->point->name, fast.sums[MD_SUM_LJ] - lj, fast.sums[MD_SUM_COULOMB] - coulomb, off);
+    CHECK(off <= 5e-6);
+    CHECK_NEAR(fast.sums[MD_SUM_LJ], lj, 2e-5 * fabs(lj) + 0.01);
+    CHECK_NEAR(fast.sums[MD_SUM_COULOMB], coulomb, 2e-5 * fabs(coulomb) + 0.01);
+    device_rows_destroy(&g);
+    md_unit_lists_destroy(&fast.lists);
+    md_unit_force_destroy(&fast.force);
+    base_free(fast.f);
+    base_free(exact);
+}
+
+static void run_periodic(job *j)
+{
+    const double *const even[3] = {NULL, NULL, NULL};
+    static const int one[3] = {1, 1, 1};
+    sundog_team *team;
+    md_domain *domain;
+    j->options.reach = (md_reach){MD_SCHEME_SHELL, 1.0, md_topology_group_radius(j->topology)};
+    CHECK_OK(md_grid_create(one, even, &j->options.grid));
+    CHECK_OK(sundog_team_create_threads(1, &team));
+    CHECK_OK(md_domain_create(team, j->topology, &j->gro.state.box, &j->options, &domain));
+    CHECK_OK(md_domain_distribute(domain, &j->gro.state));
+    periodic_rank(j, md_domain_rows(domain));
+    md_domain_destroy(&domain);
+    sundog_team_destroy(&team);
+    md_grid_destroy(&j->options.grid);
+}
+
+static void run_point(const point *p)
+{
+    job j = {.point = p, .lock = PTHREAD_MUTEX_INITIALIZER};
+    int j_cluster;
+    double *forces;
+    size_t n;
+    CHECK_OK(md_mdp_read(reference_path("reference/%s/sp_%s.mdp", p->system, p->name), &j.params));
+    md_top_options options = {.define = j.params.define, .constraints = j.params.constraints};
+    CHECK_OK(md_top_read(reference_path("%s/topol.top", p->system), &options, &j.topology));
+    CHECK_OK(md_gro_read(reference_path("%s/conf.gro", p->system), &j.gro));
+    CHECK(reference_table(reference_path("reference/%s/sp_%s.forces.txt.xz", p->system, p->name), 3,
+                          &forces, &n));
+    CHECK(n == (size_t)j.topology->n_atoms);
+    CHECK_OK(md_nonbonded_create(j.topology, &j.params, "reference", &j.nonbonded, &j_cluster));
+    CHECK_OK(md_bonded_create(j.topology, &j.params, &j.bonded));
+    md_units_create(j.topology, &j.units);
+    j.f = base_alloc(n * sizeof *j.f);
+    int done = 0;
+    for (int g = 0; g < (p->big ? N_BIG_GRIDS : N_GRIDS); g++)
+        done += run_grid(&j, grids[g], MD_SCHEME_SHELL, forces);
+    CHECK(done > 0);
+    for (int g = 0; g < N_BIG_GRIDS; g++) run_grid(&j, grids[g], MD_SCHEME_RETURN, forces);
+    if (p->big) run_periodic(&j);
+    base_free(j.f);
+    free(forces);
+    md_units_destroy(&j.units);
+    md_bonded_destroy(&j.bonded);
+    md_nonbonded_destroy(&j.nonbonded);
+    md_gro_destroy(&j.gro);
+    md_topology_destroy(&j.topology);
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    device_required();
+    for (int k = 0; k < N_POINTS; k++) run_point(&points[k]);
+    return 0;
+}

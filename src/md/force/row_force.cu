@@ -197,14 +197,15 @@ static void start_exact(const md_unit_force *force, const md_row_force_rows *r, 
                         double *work, cudaStream_t stream)
 {
     row_tables<double> t = {force->d_charge, force->d_table};
-    every_row<MODIFIER><<<(r->n_rows + 127) / 128, 128, 0, stream>>>(force->exact, t, *r, f, work);
+    const int blocks = r->n_rows / 128 + 1;     /* without rows, too */
+    every_row<MODIFIER><<<blocks, 128, 0, stream>>>(force->exact, t, *r, f, work);
 }
 
 template <int MODIFIER>
 static void start_float(const md_unit_force *force, const md_row_force_rows *r, float (*f)[3],
                         double *work, cudaStream_t stream)
 {
-    const int blocks = (r->n_leaves + 3) / 4;
+    const int blocks = r->n_leaves / 4 + 1;
     leaf_box *box = (leaf_box *)work;
     double *sums = (double *)(box + r->n_leaves);
     row_tables<float> t = {NULL, (const float *)force->p.table};
@@ -224,7 +225,7 @@ extern "C" sundog_status md_row_force_exact(const md_unit_force *force,
         break;
     default: start_exact<UNIT_PLAIN>(force, rows, d_f, d_work, s);
     }
-    unit_add_blocks(d_work, (rows->n_rows + 127) / 128 * 4, d_sums, s);
+    unit_add_blocks(d_work, (rows->n_rows / 128 + 1) * 4, d_sums, s);
     BASE_TRY(DEVICE_CHECK(cudaGetLastError()));
     return SUNDOG_OK;
 }

@@ -193,9 +193,10 @@ static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
     memcpy(a->view.scale, frame->scale, sizeof a->view.scale);
 }
 
+/* A capacity with something to spare for atoms that move on. */
 static int room(int capacity, int need, double spare, int multiple)
 {
-    if (need <= capacity) return capacity;
+    if (need * (0.5 + 0.5 * spare) <= capacity) return capacity;
     return ((int)(need * spare) + multiple - 1) / multiple * multiple;
 }
 
@@ -209,10 +210,10 @@ static int filter_bytes(const md_unit_lists *l, int outer_capacity, int unit_cap
 static bool make_room(md_unit_lists *l, const unit_need *need, bool *smaller)
 {
     unit_arrays *a = &l->arrays;
-    int outer = room(a->outer_capacity, need->outer_slots, 1.12, 64);
-    int unit = room(a->unit_capacity, need->unit_list, 1.15, 64);
-    int slots = room(a->view.slot_capacity, need->slots, 1.06, 32);
-    int words = room(a->view.list_capacity, need->list_words, 1.1, 128);
+    int outer = room(a->outer_capacity, need->outer_slots, 1.2, 64);
+    int unit = room(a->unit_capacity, need->unit_list, 1.2, 64);
+    int slots = room(a->view.slot_capacity, need->slots, 1.2, 32);
+    int words = room(a->view.list_capacity, need->list_words, 1.2, 128);
     if (outer > l->most_outer) outer = l->most_outer;
     if (slots > MOST_SLOTS) slots = MOST_SLOTS;
     *smaller = need->images || need->leaves > UNIT_LEAVES || need->outer_slots > outer ||

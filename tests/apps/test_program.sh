@@ -2,56 +2,7 @@
 # The program as people use it: exit codes, messages, files, restarts, kills.
 #
 #   test_program.sh SUNDOG SOURCE_DIR [CASE...]
-set -u
-sundog=$1
-source=$2
-shift 2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failed=0
-box=$source/systems/grappa-like/0001.5
-water="-c $box/conf.gro -p $box/topol.top"
-
-fail() { echo "FAILED: $*" >&2; failed=1; }
-
-# expect CODE TEXT command...: exit code, and TEXT (basic regular expression) in what it says
-expect() {
-    code=$1 text=$2
-    shift 2
-    "$@" >out.txt 2>&1
-    got=$?
-    [ $got -eq "$code" ] || { fail "exit code $got, not $code: $*"; cat out.txt >&2; }
-    grep -q -e "$text" out.txt || { fail "no '$text' in the output of: $*"; cat out.txt >&2; }
-}
-
-# The mdp of the tests: everything is written, often.
-cat >md.mdp <<END
-integrator = md
-dt = 0.002
-nsteps = 60
-nstlist = 10
-nstcalcenergy = 10
-nstenergy = 10
-nstlog = 20
-nstxout = 20
-nstvout = 20
-nstfout = 20
-nstxout-compressed = 10
-cutoff-scheme = Verlet
-coulombtype = reaction-field
-rcoulomb = 0.9
-epsilon-rf = 0
-rvdw = 0.9
-tcoupl = v-rescale
-tc-grps = System
-tau-t = 0.5
-ref-t = 300
-ld-seed = 1993
-constraints = h-bonds
-END
-sed 's/tcoupl = .*/tcoupl = no/; /tc-grps/d; /tau-t/d; /ref-t/d; /ld-seed/d' md.mdp >nve.mdp
-run="$sundog run -f md.mdp $water -reproducible"
+. "${0%/*}/common.sh"
 
 case_usage() {
     expect 2 'usage: sundog' "$sundog"
@@ -111,64 +62,6 @@ case_grids() {
     expect 1 'at most' $run -nd 5000 -o grids
 }
 
-# One domain fails while the others wait for it: all end at once, with its words and the step.
-case_blow_up() {
-    sed 's/dt = .*/dt = 0.03/' nve.mdp >wild.mdp
-    printf 'verlet-buffer-tolerance = -1\nrlist = 1\ncontinuation = yes\n' >>wild.mdp
-    for scheme in return shell; do
-        for rung in reference pulse fused direct; do
-            expect 1 'step [0-9]*, domain ([01] [01] [01]): [A-Z]*: .* atoms [0-9]' timeout 60 \
-                "$sundog" run -f wild.mdp $water -dd 2 2 2 -scheme $scheme -exchange $rung -o wild
-        done
-    done
-    grep -q '^Error: step ' wild/md.log || fail 'md.log does not say why the run ended'
-    # positions before and after, older ones kept; those before the first step are the start's
-    expect 1 'wild/step0b.gro, wild/step0c.gro' "$sundog" run -f wild.mdp $water -dd 1 2 2 -o wild
-    [ -s 'wild/#step0b.gro.8#' ] && [ -s 'wild/#step0c.gro.8#' ] || fail 'old dumps were not kept'
-    sed 's/dt = .*/dt = 0.0001/' wild.mdp >calm.mdp
-    expect 0 'ns/day' "$sundog" run -f calm.mdp $water -nsteps 0 -o start
-    cut -c1-44 start/confout.gro | tail -n +2 >want.gro
-    cut -c1-44 wild/step0b.gro | tail -n +2 | cmp want.gro - >&2 || fail 'positions before'
-    [ "$(wc -l <wild/step0c.gro)" -eq 1503 ] || fail 'positions after'
-}
-
-# A good run, then a change that breaks it: its checkpoint stays, and so does what was written.
-case_broken_restart() {
-    expect 0 'ns/day' "$sundog" run -f nve.mdp $water -dd 2 2 1 -o broken -nsteps 20
-    cp broken/state.cpt good.cpt
-    cp broken/traj.trr good.trr
-    # forces of two atoms on one spot: the energy is not finite in the first step
-    argon=$source/systems/lj/argon_4k
-    awk 'NR == 3 { x = substr($0, 21) } NR == 12 { $0 = substr($0, 1, 20) x } { print }' \
-        "$argon/conf.gro" >spot.gro
-    expect 1 'step 0, .*not finite.* on atom 1*[01] (AR of AR 1*[01]*) in domain (' \
-        "$sundog" run -f nve.mdp -c spot.gro -p "$argon/topol.top" -dd 2 2 1 -o spot
-    [ -s spot/step0b.gro ] || fail 'no dump of a system with two atoms on one spot'
-    [ -e spot/state.cpt ] && fail 'a broken run left a checkpoint'
-    cmp good.cpt broken/state.cpt >&2 || fail 'a checkpoint changed'
-    cmp good.trr broken/traj.trr >&2 || fail 'a trajectory changed'
-}
-
-# LINCS warns with atoms and angle, counts, and stops when there are too many.
-case_lincs_warnings() {
-    { cat md.mdp; echo 'lincs-warnangle = 2'; } >strict.mdp
-    strict="$sundog run -f strict.mdp $water -dd 2 1 1"
-    GMX_MAXCONSTRWARN=-1 expect 0 'LINCS WARNING: .* bonds* turned by more than 2 degrees' $strict \
-        -o warned
-    grep -q '^Step [0-9]*, domain ([01] 0 0): LINCS WARNING' warned/md.log ||
-        fail 'no warning in md.log'
-    grep -q '^  atom [0-9]* (.* of ETH [0-9]*) and atom [0-9]* .*: [0-9.]* degrees' warned/md.log ||
-        fail 'no atoms in the warning'
-    [ "$(grep -c 'LINCS WARNING' warned/md.log)" -eq \
-        "$(awk '/LINCS warnings, see above/ { print $1 }' warned/md.log)" ] ||
-        fail 'warnings are not all in md.log'
-    grep -q 'md.log alone' out.txt || fail 'the terminal is flooded'
-    GMX_MAXCONSTRWARN=7 expect 1 'more than 7 LINCS warnings' $strict -o stopped
-    [ -s stopped/step0b.gro ] || ls stopped/step*b.gro >/dev/null || fail 'no dump'
-    expect 0 'ns/day' $run -dd 2 1 1 -o unwarned
-    grep -q WARNING unwarned/md.log && fail 'a warning without a reason'
-}
-
 # minimise, then run from the result
 case_minimise() {
     sed 's/integrator = md/integrator = steep/; s/nsteps = .*/nsteps = 40/' md.mdp >em.mdp
@@ -203,8 +96,6 @@ case_minimise() {
     grep -q 'was stopped' out.txt && [ -s em4/confout.gro ] || fail 'a stopped minimiser'
 }
 
-files='energy.csv ener.edr traj_comp.xtc traj.trr confout.gro'
-
 # The first list is made of constrained positions, ghosts included: a list without any buffer misses
 # no pair. With plain cut-off Coulomb every missed pair shows in the kinetic energy.
 case_start() {
@@ -224,13 +115,6 @@ case_start() {
                  }
                  exit compared != 2
              }' list0.9/energy.csv list1.1/energy.csv >&2 || fail 'the first list misses pairs'
-}
-
-# same DIR DIR: all results are the same bytes
-same() {
-    for file in $files; do
-        cmp "$1/$file" "$2/$file" >&2 || fail "$1/$file and $2/$file differ"
-    done
 }
 
 case_files() {
@@ -287,61 +171,6 @@ case_restart() {
     [ "$(wc -l <other/energy.csv)" -eq 8 ] || fail 'energy.csv after a restart on another grid'
 }
 
-case_restart_refused() {
-    expect 0 'ns/day' $run -o refused -nsteps 20
-    cp refused/energy.csv before.csv
-    sed 's/ref-t = 300/ref-t = 310/' md.mdp >hot.mdp
-    expect 1 'run parameters' "$sundog" run -f hot.mdp $water -o refused -cpi refused/state.cpt
-    expect 1 'topology\|atoms' "$sundog" run -f md.mdp -c "$source/systems/water/spce_3k/conf.gro" \
-        -p "$source/systems/water/spce_3k/topol.top" -o refused -cpi refused/state.cpt
-    head -c 3000 refused/state.cpt >short.cpt
-    expect 1 'short.cpt' $run -o refused -cpi short.cpt
-    expect 1 'md.mdp' $run -o refused -cpi md.mdp
-    for file in energy.csv ener.edr md.log; do cp "refused/$file" .; done
-    LC_ALL=C tr k K <ener.edr >refused/ener.edr
-    expect 1 'ener.edr is not the file' $run -o refused -cpi refused/state.cpt -nsteps 60
-    for file in energy.csv md.log; do
-        cmp "$file" "refused/$file" >&2 || fail "a foreign ener.edr changed $file"
-    done
-    mv ener.edr refused/ener.edr
-    # files of another run that are long enough
-    sed 's/dt = .*/dt = 0.001/' md.mdp >slow.mdp
-    expect 0 'ns/day' "$sundog" run -f slow.mdp $water -o foreign -nsteps 60
-    mkdir own
-    for file in $files; do cp "refused/$file" own; done
-    for file in energy.csv traj_comp.xtc traj.trr ener.edr; do
-        cp "foreign/$file" refused
-        expect 1 "$file is not the file that the checkpoint belongs to" $run -o refused \
-            -cpi refused/state.cpt -nsteps 60
-        cmp "foreign/$file" "refused/$file" >&2 || fail "a foreign $file was changed"
-        cp "own/$file" refused
-    done
-    same own refused
-    rm refused/traj.trr
-    expect 1 'traj.trr' $run -o refused -cpi refused/state.cpt -nsteps 60
-    cmp -s before.csv refused/energy.csv || fail 'a refused restart changed energy.csv'
-}
-
-case_memory() {
-    expect 1 '12000000000 atoms would take about [0-9.e+]* GB of memory, .* GB are available' \
-        $run -replicate 200 200 200 -nsteps 0 -o memory
-    # sanitizers do not start under such a limit
-    ( ulimit -v 300000
-      "$sundog" --version >/dev/null 2>&1 || exit 0
-      expect 1 "as ulimit -v has it" $run -replicate 9 9 9 -nd 1 -nsteps 0 -o memory
-      exit $failed ) || fail 'a limit of ulimit -v'
-    [ -e memory ] && fail 'a folder for a run without memory'
-}
-
-# wait until a file of a running program has some lines
-wait_lines() {
-    for _ in $(seq 600); do
-        [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ] && return
-        sleep 0.05
-    done
-    fail "nothing came in $1"
-}
-
 case_signals() {
     expect 0 'ns/day' $run -dd 2 1 1 -o calm -nsteps 400
     for signal in INT TERM HUP; do
@@ -368,6 +197,7 @@ case_impatient() {
     pid=$!
     wait_lines impatient/energy.csv 3
     kill -TERM $pid
+    sleep 0.4
     wait_lines impatient/energy.csv 6
     kill -INT $pid
     wait $pid
@@ -442,12 +272,5 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-[ $# -gt 0 ] || set -- usage input_errors grids start blow_up broken_restart lincs_warnings \
-    minimise memory files first_and_last restart \
-    restart_refused signals impatient endless two_runs suspended killed replicate
-for name in "$@"; do
-    "case_$name"
-    echo "$name done"
-done
-[ $failed -eq 0 ] && echo 'all cases passed'
-exit $failed
+run_cases 'usage input_errors grids start minimise files first_and_last restart signals impatient
+    endless two_runs suspended killed replicate' -- "$@"

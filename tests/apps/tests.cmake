@@ -1,11 +1,15 @@
 # The program from outside, one test a case.
-foreach(case usage input_errors grids start blow_up broken_restart lincs_warnings minimise memory
-    files first_and_last restart restart_refused signals impatient endless two_runs suspended killed
-    replicate)
-  add_test(NAME program_${case} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_program.sh
-    $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} ${case})
-  set_tests_properties(program_${case} PROPERTIES TIMEOUT 300)
-endforeach()
+function(sundog_cases script)
+  foreach(case ${ARGN})
+    add_test(NAME program_${case} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/${script}
+      $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} ${case})
+    set_tests_properties(program_${case} PROPERTIES TIMEOUT 300)
+  endforeach()
+endfunction()
+sundog_cases(test_program.sh usage input_errors grids start minimise files first_and_last restart
+  signals impatient endless two_runs suspended killed replicate)
+sundog_cases(test_failures.sh blow_up broken_restart lincs_warnings memory restart_refused disk_full
+  no_folder damaged_checkpoint changed_inputs)
 # What other programs read of our files, where they are installed.
 foreach(with gmx python)
   add_test(NAME foreign_${with} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_foreign.sh

@@ -173,8 +173,10 @@ static void test_refusals(void)
         {"nwall = 2\n", "a.mdp:1: nwall = 2 is not supported; supported: 0"},
         {"electric-field-z = 0 0.1 0 0\n",
          "a.mdp:1: electric-field-z = 0 0.1 0 0 is not supported"},
-        {"pull-coord1-k = 1\n", "a.mdp:1: pull-coord1-k belongs to pulling, which is not supported"},
-        {"awh1-dim1-force-constant = 1\n", "a.mdp:1: awh1-dim1-force-constant belongs to accelerated weight histogram"},
+        {"pull-coord1-k = 1\n",
+         "a.mdp:1: pull-coord1-k belongs to pulling, which is not supported"},
+        {"awh1-dim1-force-constant = 1\n",
+         "a.mdp:1: awh1-dim1-force-constant belongs to accelerated weight histogram"},
         {"energygrps = A B\n", "a.mdp:1: energygrps = A B is not supported"},
         {"rcoulomb = 0.9\n\nrvdw = 0.8\n", "a.mdp:3: rvdw = 0.8 and rcoulomb = 0.9: must be equal"},
         {"rcoulomb = 0.9\n", "a.mdp:1: rvdw = 1 and rcoulomb = 0.9: must be equal"},
@@ -238,8 +240,9 @@ static void test_table(void)
     CHECK(n > 200);
     for (int k = 0; k < n; k++) {
         CHECK(md_mdp_find(keys[k].name) == k);
-        CHECK((keys[k].kind == MDP_CHOICE ||
-               keys[k].kind == MDP_FIXED || keys[k].kind == MDP_FIXED_LIST) == (keys[k].choice != NULL));
+        md_mdp_kind kind = keys[k].kind;
+        bool has_words = kind == MDP_CHOICE || kind == MDP_FIXED || kind == MDP_FIXED_LIST;
+        CHECK(has_words == (keys[k].choice != NULL));
     }
     CHECK(md_mdp_find("no-such-key") < 0 && md_mdp_find("") < 0);
     CHECK(strcmp(keys[md_mdp_find("pull-group3-name")].name, "pull-*") == 0);

@@ -55,6 +55,7 @@ typedef struct md_params {
     int nsttcouple;                 /* md_mdp_read sets it when there is coupling; else -1 */
     char tc_grps[2048];             /* names of groups, as given */
     md_reals tau_t, ref_t;          /* ps, K; a value each with coupling. tau_t < 0: not coupled */
+    char freezegrps[2048], freezedim[512];  /* groups; Y or N for each of three axes of each */
     bool gen_vel;
     double gen_temp;                /* K */
     int64_t gen_seed;               /* -1: pick one and say which */

@@ -377,6 +377,29 @@ static sundog_status complete_minimiser(reader *r)
     return SUNDOG_OK;
 }
 
+/* Three words a group; only the first letter counts, as in grompp. */
+static sundog_status check_freezing(reader *r)
+{
+    md_params *p = r->params;
+    char names[sizeof p->freezegrps], axes[sizeof p->freezedim], *word[3 * MD_MAX_GROUPS];
+    snprintf(names, sizeof names, "%s", p->freezegrps);
+    snprintf(axes, sizeof axes, "%s", p->freezedim);
+    int n = md_text_split(names, word, MD_MAX_GROUPS);
+    int n_axes = md_text_split(axes, word, 3 * MD_MAX_GROUPS);
+    if (n_axes != 3 * n)
+        return fail_at(r, "freezedim", "freezegrps names %d group%s, but freezedim has %d values: "
+                       "three a group are needed, Y or N", n, n == 1 ? "" : "s", n_axes);
+    for (int k = 0; k < n_axes && k < 3 * MD_MAX_GROUPS; k++) {
+        char first = word[k][0];
+        if (first != 'Y' && first != 'y' && first != 'N' && first != 'n')
+            return fail_at(r, "freezedim", "freezedim: %.40s: expected Y or N", word[k]);
+    }
+    if (n > 0 && p->integrator != MD_INTEGRATOR_MD)
+        return fail_at(r, "freezegrps", "freezegrps: not supported with minimisation; position "
+                       "restraints may serve");
+    return SUNDOG_OK;
+}
+
 static sundog_status complete(reader *r)
 {
     md_params *p = r->params;
@@ -385,6 +408,7 @@ static sundog_status complete(reader *r)
     BASE_TRY(check_switch(r));
     BASE_TRY(complete_energy_intervals(r));
     BASE_TRY(complete_thermostat(r));
+    BASE_TRY(check_freezing(r));
     if (p->gen_vel && p->continuation)
         return fail_at(r, "gen-vel", "gen-vel = yes and continuation = yes: velocities are "
                        "generated for a start, not for the continuation of a run; choose one");

@@ -26,8 +26,8 @@ struct md_constrain {
     md_lincs lincs;
     const settle_kernels *settle_kernels;
     const lincs_kernels *lincs_kernels;
-    double *unit_mass; /* [rows], all 1: with options.unit_masses */
-    size_t capacity_unit_mass;
+    double *mass; /* [rows]: all 1 with options.unit_masses, huge of frozen atoms */
+    size_t capacity_mass;
     char warning[WARNING_BYTES];
     bool warned; /* warning has not been taken */
 };
@@ -91,21 +91,27 @@ void md_constrain_destroy(md_constrain **constrain)
     if (*constrain == NULL) return;
     md_settle_destroy(&(*constrain)->settle);
     md_lincs_free(&(*constrain)->lincs);
-    base_free((*constrain)->unit_mass);
+    base_free((*constrain)->mass);
     base_free(*constrain);
     *constrain = NULL;
 }
 
 sundog_status md_constrain_rebuild(md_constrain *constrain, const md_rows *rows)
 {
-    md_rows equal = *rows;
-    if (constrain->options.unit_masses) {
-        BASE_RESERVE(constrain->unit_mass, constrain->capacity_unit_mass, rows->n_owned + 1);
-        for (int row = 0; row < rows->n_owned; row++) constrain->unit_mass[row] = 1;
-        equal.mass = constrain->unit_mass;
+    static const double immovable = 1e15; /* u */
+    md_rows changed = *rows;
+    const uint8_t *frozen = constrain->options.frozen;
+    bool unit = constrain->options.unit_masses;
+    if (unit || frozen) {
+        BASE_RESERVE(constrain->mass, constrain->capacity_mass, rows->n_owned + 1);
+        for (int row = 0; row < rows->n_owned; row++)
+            constrain->mass[row] = unit ? 1 : rows->mass[row];
+        changed.mass = constrain->mass;
     }
-    BASE_TRY(md_settle_rebuild(constrain->settle, &equal));
-    return md_lincs_rebuild(&constrain->lincs, constrain->topology, &equal);
+    BASE_TRY(md_settle_rebuild(constrain->settle, &changed));
+    for (int row = 0; row < rows->n_owned && frozen; row++)
+        if (frozen[rows->gid[row]] == 7) constrain->mass[row] = immovable;
+    return md_lincs_rebuild(&constrain->lincs, constrain->topology, &changed);
 }
 
 /* ---- faults --------------------------------------------------------------------------------- */

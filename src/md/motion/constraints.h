@@ -9,6 +9,8 @@ typedef struct md_constrain_options {
     double lincs_warnangle;         /* degrees: bonds that turn more in a step are reported */
     bool unit_masses;               /* all masses 1: a minimiser moves atoms along their forces,
                                        light and heavy ones alike */
+    const uint8_t *frozen;          /* [global atoms]; 7: LINCS moves the partners of this atom
+                                       alone. NULL: none. Outlives the constraints */
 } md_constrain_options;
 
 typedef struct md_constrain md_constrain;

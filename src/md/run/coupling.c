@@ -5,6 +5,7 @@
 #include "md/motion/groups.h"
 #include "md/motion/leapfrog.h"
 #include "md/motion/thermostat.h"
+#include "md/run/freeze.h"
 
 #include <math.h>
 
@@ -20,6 +21,7 @@ void md_coupling_rebuild(md_worker *w)
     const md_groups *groups = &w->system->groups;
     look_up(w->rows, groups->temperature_of, &w->temperature_group, &w->temperature_capacity);
     look_up(w->rows, groups->com_of, &w->com_group, &w->com_capacity);
+    md_freeze_rebuild(w);
 }
 
 /* Kinetic energy of each temperature group in the whole team. */
@@ -68,6 +70,7 @@ void md_coupled_step(md_worker *w)
                                 w->rows->x);
     else
         md_leapfrog_step(w->rows, w->lambda[0], w->params->dt, w->rows->x);
+    md_freeze_positions(w);
 }
 
 void md_kinetic_sums(const md_worker *w, double tensor[3][3], int half, md_step_sums *sums)
@@ -99,6 +102,7 @@ sundog_status md_remove_com_motion(md_worker *w)
         md_remove_drift_groups(w->rows, w->com_group, n, (const double(*)[3])drift);
     else
         md_remove_drift(w->rows, drift[0]);
+    md_freeze_velocities(w);
     md_timing_enter(&w->timing, MD_PHASE_REST);
     return SUNDOG_OK;
 }

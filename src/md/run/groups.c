@@ -6,7 +6,9 @@
 #include "base/alloc.h"
 #include "md/in/index.h"
 #include "md/in/text.h"
+#include "md/run/freeze.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,6 +166,47 @@ static sundog_status temperature_groups(maker *m, md_groups *out)
     return SUNDOG_OK;
 }
 
+static sundog_status frozen_groups(maker *m, md_groups *out)
+{
+    assignment a = {.n = 0};
+    char text[sizeof m->params->freezedim], *word[3 * MD_MAX_GROUPS];
+    snprintf(text, sizeof text, "%s", m->params->freezedim);
+    int n_axes = md_text_split(text, word, 3 * MD_MAX_GROUPS);
+    if (n_axes == 0) return SUNDOG_OK;
+    int64_t n_atoms = m->topology->n_atoms;
+    sundog_status status = assign(m, "freezegrps", m->params->freezegrps, &a);
+    for (int64_t i = 0; i < n_atoms && status == SUNDOG_OK; i++) {
+        unsigned bits = 0;
+        for (int k = 0; k < 3 && a.of[i] != NONE; k++)
+            bits |= (unsigned)(toupper((unsigned char)word[3 * a.of[i] + k][0]) == 'Y') << k;
+        a.of[i] = (uint8_t)bits;
+    }
+    if (status == SUNDOG_OK) status = md_freeze_check(m->topology, a.of, m->mdp_path);
+    if (status != SUNDOG_OK) {
+        base_free(a.of);
+        return status;
+    }
+    out->frozen = a.of;
+    note(m, "Note: %" PRId64 " atoms are in frozen groups; virial and pressure mean little then.\n",
+         n_atoms - a.n_rest);
+    return SUNDOG_OK;
+}
+
+/* What does not move at all is no part of the motion that is removed. */
+static void take_frozen_out(maker *m, md_groups *out)
+{
+    int64_t n_frozen = 0, n_atoms = m->topology->n_atoms;
+    for (int64_t i = 0; i < n_atoms; i++) {
+        if (out->frozen[i] != MD_FROZEN_ALL) continue;
+        if (!out->com_of) out->com_of = base_alloc_zero((size_t)n_atoms + 1);
+        n_frozen += out->com_of[i] != out->n_com;
+        out->com_of[i] = (uint8_t)out->n_com;
+    }
+    if (n_frozen > 0)
+        note(m, "Note: %" PRId64 " frozen atoms are taken out of centre-of-mass removal.\n",
+             n_frozen);
+}
+
 /* Atoms outside all groups keep their motion; gmx warns, too. */
 static sundog_status com_groups(maker *m, md_groups *out)
 {
@@ -223,7 +266,10 @@ sundog_status md_groups_create(const md_topology *topology, const md_params *par
     /* A file that is given is read, whether a group of it is used or not. */
     sundog_status status = index_path ? need_index(&m) : SUNDOG_OK;
     if (status == SUNDOG_OK) status = temperature_groups(&m, out);
+    if (status == SUNDOG_OK) status = frozen_groups(&m, out);
     if (status == SUNDOG_OK) status = com_groups(&m, out);
+    if (status == SUNDOG_OK && out->frozen && params->comm_mode != MD_COMM_NONE)
+        take_frozen_out(&m, out);
     if (status == SUNDOG_OK) status = compressed_groups(&m, out);
     md_index_destroy(&m.index);
     if (status != SUNDOG_OK) md_groups_destroy(out);
@@ -234,6 +280,7 @@ void md_groups_destroy(md_groups *groups)
 {
     base_free(groups->temperature_of);
     base_free(groups->com_of);
+    base_free(groups->frozen);
     base_free(groups->compressed);
     memset(groups, 0, sizeof *groups);
 }
@@ -259,5 +306,6 @@ uint64_t md_groups_hash(uint64_t hash, const md_groups *groups, int64_t n_atoms)
 {
     if (groups->temperature_of) hash = mix(hash, groups->temperature_of, (size_t)n_atoms);
     if (groups->com_of) hash = mix(hash, groups->com_of, (size_t)n_atoms);
+    if (groups->frozen) hash = mix(hash, groups->frozen, (size_t)n_atoms);
     return hash;
 }

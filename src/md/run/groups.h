@@ -17,6 +17,7 @@ typedef struct md_groups {
     uint8_t *temperature_of; /* [n_atoms]; NULL: all atoms are of group 0 */
     int n_com;
     uint8_t *com_of; /* the same for centre-of-mass motion; n_com: of no group */
+    uint8_t *frozen; /* [n_atoms] bit k: along axis k; NULL: none */
     int64_t n_compressed;
     int64_t *compressed; /* [n_compressed], rising: atoms in the .xtc; NULL: all of them */
 } md_groups;

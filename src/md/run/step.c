@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "md/core/units.h"
 #include "md/run/coupling.h"
+#include "md/run/freeze.h"
 #include "md/run/faults.h"
 
 #include <inttypes.h>
@@ -23,7 +24,9 @@ static sundog_status constrain_start(worker *w)
     md_worker_copy_x(w);
     BASE_TRY(md_constrain_positions(w->constrain, rows, (const double(*)[3])w->x_old, rows->x, NULL,
                                     dt, NULL));
+    md_freeze_positions(w);
     BASE_TRY(md_constrain_velocities(w->constrain, rows, (const double(*)[3])rows->x, rows->v));
+    md_freeze_velocities(w);
     md_worker_copy_x(w);
     for (int row = 0; row < rows->n_owned; row++)
         for (int k = 0; k < 3; k++) {
@@ -34,12 +37,14 @@ static sundog_status constrain_start(worker *w)
                                     rows->v, dt, NULL));
     for (int row = 0; row < rows->n_owned; row++)
         for (int k = 0; k < 3; k++) rows->v[row][k] = -rows->v[row][k];
+    md_freeze_velocities(w);
     return SUNDOG_OK;
 }
 
 static sundog_status begin(worker *w)
 {
     BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
+    md_freeze_velocities(w);
     if (!w->system->continued && !w->params->continuation) {
         if (w->system->has_constraints) {
             BASE_TRY(md_faults_here(w, constrain_start(w)));
@@ -156,6 +161,7 @@ static sundog_status update(worker *w, int64_t step, md_step_sums *sums)
             md_constrain_positions(w->constrain, rows, (const double(*)[3])w->x_old, rows->x,
                                    rows->v, params->dt, sums ? sums->terms.virial : NULL);
         if (status != SUNDOG_OK) return md_faults_here(w, status);
+        md_freeze_positions(w);
         BASE_TRY(md_faults_warn(w, step));
         if (sums) {
             int64_t n;

@@ -31,6 +31,7 @@ static sundog_status create(md_worker *w)
     md_constrain_options constrain_options = {.lincs_order = system->params.lincs_order,
                                               .lincs_iter = system->params.lincs_iter,
                                               .lincs_warnangle = system->params.lincs_warnangle,
+                                              .frozen = system->groups.frozen,
                                               .unit_masses =
                                                   system->params.integrator == MD_INTEGRATOR_STEEP};
     BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
@@ -58,6 +59,7 @@ static void destroy(md_worker *w)
     base_free(w->x_old);
     base_free(w->temperature_group);
     base_free(w->com_group);
+    base_free(w->frozen);
     base_free(w->gid_old);
     md_state_destroy(&w->whole);
     base_free(w->whole_f);

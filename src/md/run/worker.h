@@ -23,6 +23,8 @@ typedef struct md_worker {
     double thermostat_work[MD_MAX_GROUPS];
     uint8_t *temperature_group, *com_group; /* [n_owned], only where there are several */
     size_t temperature_capacity, com_capacity;
+    int n_frozen, *frozen; /* [n_frozen] rows that are frozen along some axis */
+    size_t frozen_capacity;
     int64_t step; /* of the positions in rows */
     /* x_old as a failure leaves it: rows may have been ordered anew since */
     bool has_old;

@@ -53,8 +53,7 @@ static double slope(const double *x, const double *y, int n)
 {
     double mx = 0, my = 0, xx = 0, xy = 0;
     for (int i = 0; i < n; i++) mx += x[i] / n, my += y[i] / n;
-    for (int i = 0; i < n; i++)
-        xx += (x[i] - mx) * (x[i] - mx), xy += (x[i] - mx) * (y[i] - my);
+    for (int i = 0; i < n; i++) xx += (x[i] - mx) * (x[i] - mx), xy += (x[i] - mx) * (y[i] - my);
     return xy / xx;
 }
 
@@ -80,7 +79,8 @@ int main(int argc, char **argv)
     FILE *file = fdopen(fd, "w");
     fputs("dt = 0.002\nnstlist = 10\nrcoulomb = 0.9\nrvdw = 0.9\ncoulombtype = reaction-field\n"
           "constraints = h-bonds\nnstcalcenergy = 10\ntcoupl = v-rescale\ntc-grps = ETH SOL\n"
-          "tau-t = 0.1 0.05\nref-t = 300 300\nnsttcouple = 5\nld-seed = 20\n", file);
+          "tau-t = 0.1 0.05\nref-t = 300 300\nnsttcouple = 5\nld-seed = 20\n",
+          file);
     CHECK(fclose(file) == 0);
     run_way way = {.scheme = MD_SCHEME_RETURN};
     md_run_options options = run_options("grappa-like/0001.5", mdp, &way);
@@ -105,7 +105,8 @@ int main(int argc, char **argv)
             block_average(s.kinetic[g], s.n, power == 2 ? wanted[0] : 0, power, &mean, &error);
             double off = (mean - wanted[power - 1]) / error;
             printf("group %d, moment %d of the kinetic energy: %.2f +- %.2f, canonical %.2f "
-                   "(%+.1f errors)\n", g, power, mean, error, wanted[power - 1], off);
+                   "(%+.1f errors)\n",
+                   g, power, mean, error, wanted[power - 1], off);
             n_failed += !(fabs(off) < 4) || !(error < (power == 1 ? 0.01 : 0.3) * mean);
         }
     }

@@ -311,6 +311,99 @@ static void test_com(void)
     run_frames_free(&frames);
 }
 
+/* ---- freezegrps ------------------------------------------------------------------------------ */
+
+/* Side chains at rest, with the main chain constrained to them; ions along two axes. What is frozen
+ * keeps its bits; the rest moves; constraints between the two hold. */
+static void test_frozen(void)
+{
+    run_frames frames = {.want = {0, 20, -1}};
+    run_some(FRE "freezegrps = SideChain Ion\nfreezedim = Y Y Y N Y y\nnstcomm = 5\n"
+                 "tcoupl = v-rescale\ntc-grps = Protein Water_and_ions\ntau-t = 0.1 0.1\n"
+                 "ref-t = 300 300\nld-seed = 9\ngen-vel = yes\ngen-seed = 4\n",
+             (const int[3]){2, 1, 1}, &frames, NULL, NULL, 20);
+    CHECK(frames.n == 2);
+    const run_frame *a = &frames.frame[0], *b = &frames.frame[1];
+    md_topology *topology;
+    CHECK_OK(md_top_read(reference_path("peptide/fre_opls/topol.top"),
+                         &(md_top_options){.define = "", .constraints = MD_CONSTRAINTS_H_BONDS},
+                         &topology));
+    md_groups groups;
+    char notes[1024] = "";
+    md_params params = coupled("System", 1, 1, 300);
+    strcpy(params.freezegrps, "SideChain Ion");
+    strcpy(params.freezedim, "Y Y Y N Y y");
+    CHECK_OK(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups));
+    CHECK(strstr(notes, "50 atoms are in frozen groups") && strstr(notes, "44 frozen atoms"));
+    int n_frozen = 0;
+    double box = a->box.m[0][0];
+    for (int64_t i = 0; i < a->n_atoms; i++) {
+        unsigned bits = groups.frozen[i];
+        CHECK(bits == (i >= 62 + 2562 ? 6 : i < 62 ? bits : 0) && (bits == 0 || bits >= 6));
+        for (int k = 0; k < 3; k++) {
+            double moved = fabs(b->x[i][k] - a->x[i][k]);
+            bool frozen = bits >> k & 1;
+            n_frozen += frozen;
+            /* by whole boxes, when its owner changes */
+            if (frozen) CHECK(fmin(moved, fabs(moved - box)) < 1e-12);
+            if (frozen) CHECK(a->v[i][k] == 0 && b->v[i][k] == 0);
+            if (!frozen) CHECK(moved > 0 && b->v[i][k] != 0);
+        }
+    }
+    CHECK(n_frozen == 3 * 44 + 2 * 6);
+    const md_interactions *bonds = &topology->moltype[0].list[MD_CONSTRAINT];
+    int n_mixed = 0;
+    for (int c = 0; c < bonds->n; c++) {
+        int i = bonds->atoms[2 * c], j = bonds->atoms[2 * c + 1];
+        bool one = groups.frozen[i] != 0, other = groups.frozen[j] != 0;
+        if (one && other) continue;
+        n_mixed += one || other;
+        double d[3];
+        md_box_nearest(&b->box, b->x[i], b->x[j], d);
+        double r = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        CHECK_NEAR(r, topology->param[bonds->param[c]].p[0], 2e-5);
+    }
+    CHECK(n_mixed > 0);
+    md_groups_destroy(&groups);
+
+    /* degrees of freedom: gmx 2022's, but for fully frozen atoms that leave the removal of
+     * centre-of-mass motion (freedom.c) */
+    static const struct {
+        const char *groups, *axes, *com;
+        md_comm_mode comm_mode;
+        double n_dof[2];
+    } table[] = {
+        {"SideChain", "Y Y Y", "", MD_COMM_NONE, {46, 5142}},
+        {"Ion", "Y Y N", "", MD_COMM_LINEAR, {155.911, 5127.09}},
+        {"SideChain", "Y Y Y", "Protein non-Protein", MD_COMM_LINEAR, {43, 5139}},
+        {"non-Protein", "N Y N", "Protein non-Protein", MD_COMM_NONE, {156, 5142 - 2568}},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        params = coupled("Protein non-Protein", 2, 1, 300);
+        strcpy(params.freezegrps, table[k].groups);
+        strcpy(params.freezedim, table[k].axes);
+        strcpy(params.comm_grps, table[k].com);
+        params.comm_mode = table[k].comm_mode;
+        sundog_status status =
+            md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups);
+        if (k == 3) {
+            expect(status, "a.mdp: freezegrps: the rigid water of atom 63 is frozen in part");
+            continue;
+        }
+        CHECK_OK(status);
+        md_groups_count_freedom(&groups, topology, table[k].comm_mode);
+        for (int g = 0; g < 2; g++)
+            CHECK_NEAR(groups.temperature[g].n_dof, table[k].n_dof[g], 0.006);
+        md_groups_destroy(&groups);
+    }
+    strcpy(params.freezegrps, "SideChain");
+    strcpy(params.freezedim, "Y Y N");
+    expect(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups),
+           "a.mdp: freezedim: atom 6 has constraints and is frozen along some axes only");
+    md_topology_destroy(&topology);
+    run_frames_free(&frames);
+}
+
 /* ---- compressed-x-grps ----------------------------------------------------------------------- */
 
 static const char *in_folder(const char *folder, const char *name)
@@ -430,6 +523,7 @@ int main(void)
     test_names();
     test_step();
     test_com();
+    test_frozen();
     test_compressed();
     return 0;
 }

@@ -75,11 +75,6 @@ sundog_status md_worker_rebuild(md_worker *w)
     w->has_old = false;
     md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
     BASE_TRY(md_pairs_rebuild(w->field.pairs, w->rows));
-    if (w->system->nstprune > 0) {
-        md_timing_enter(&w->timing, MD_PHASE_PRUNE);
-        md_pairs_prune(w->field.pairs, w->rows, MD_PART_LOCAL);
-        md_pairs_prune(w->field.pairs, w->rows, MD_PART_BORDER);
-    }
     md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);
     BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
     md_timing_enter(&w->timing, MD_PHASE_REST);

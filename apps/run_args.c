@@ -48,7 +48,7 @@ void run_args_table(run_args *args, bool running, arg *table)
          "return: ghosts towards + only, their forces are sent home (default);\n"
          "shell: ghosts all around, every domain computes all forces on its own atoms"},
         {"-kernel", ARG_STRING, &o->kernel, NULL, "NAME",
-         "pair-force kernel: reference, avx2 (default: the best that runs here)"},
+         "pair-force kernel: reference, avx2, avx512 (default: the best that runs here)"},
         {"-reproducible", ARG_FLAG, &o->reproducible, NULL, NULL,
          "same grid, same input: the same trajectory, bit for bit"},
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},

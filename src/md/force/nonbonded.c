@@ -15,6 +15,7 @@
 
 static const md_nonbonded_ops *const kernels[] = {
 #ifdef __x86_64__
+    &md_nonbonded_avx512,
     &md_nonbonded_avx2,
 #endif
     &md_nonbonded_reference,
@@ -25,6 +26,7 @@ const char *const *md_nonbonded_kernels(int *n)
 {
     static const char *const names[] = {
 #ifdef __x86_64__
+        "avx512",
         "avx2",
 #endif
         "reference",
@@ -52,7 +54,7 @@ static sundog_status choose_kernel(const char *name, const md_nonbonded_ops **ou
         *out = find_kernel(name);
         if (!*out)
             return base_fail(SUNDOG_ERR_ARGUMENT, "no pair kernel is called '%s'; there are %s",
-                             name, N_KERNELS > 1 ? "avx2 and reference" : "reference");
+                             name, N_KERNELS > 1 ? "avx512, avx2 and reference" : "reference");
         if (!(*out)->runs())
             return base_fail(SUNDOG_ERR_UNSUPPORTED,
                              "this processor cannot run the pair kernel '%s'; use 'reference'",

@@ -16,7 +16,7 @@
 
 typedef struct md_nonbonded md_nonbonded;
 
-/* kernel: "reference", "avx2", or NULL for the best this processor has; the answer is in
+/* kernel: "reference", "avx2", "avx512", or NULL for the best this processor has; the answer is in
  * md_nonbonded_kernel. j_cluster is set to what that kernel wants. */
 sundog_status md_nonbonded_create(const md_topology *topology, const md_params *params,
                                   const char *kernel, md_nonbonded **out, int *j_cluster);

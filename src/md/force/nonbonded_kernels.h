@@ -29,7 +29,7 @@ typedef struct md_nonbonded_ops {
                   md_pair_energy *energy);
 } md_nonbonded_ops;
 extern const md_nonbonded_ops md_nonbonded_reference;
-extern const md_nonbonded_ops md_nonbonded_avx2;    /* compiled on x86 only */
+extern const md_nonbonded_ops md_nonbonded_avx2, md_nonbonded_avx512;   /* compiled on x86 only */
 
 struct md_nonbonded {
     const md_nonbonded_ops *ops;

@@ -127,6 +127,7 @@ struct md_pairs {
 
 /* The inner loops, in plain C and for SIMD; same lists from both. */
 struct md_pairs_ops {
+    const char *name;
     /* Clusters whose boxes come within r of that of cluster i, from pairs->neighbours, into out
      * (room for n_clusters + 8); returns how many. i's own column runs along `axis`; of its column
      * only clusters >= i count if `half`. Calls come in order of i within a column: windows move
@@ -140,7 +141,11 @@ struct md_pairs_ops {
     void (*pack)(md_pairs *pairs, const md_rows *rows, int first, int end);
 };
 extern const md_pairs_ops md_pairs_ops_c;
-extern const md_pairs_ops md_pairs_ops_avx2;        /* compiled on x86 only */
+/* compiled on x86 only */
+extern const md_pairs_ops md_pairs_ops_avx2, md_pairs_ops_avx512;
+void md_pairs_pack_avx2(md_pairs *pairs, const md_rows *rows, int first, int end);
+/* All that this processor runs, best first. */
+const md_pairs_ops *const *md_pairs_ops_known(int *n);
 
 /* grid.c: grids, clusters, bounding boxes, padding. */
 void md_pairs_sort(md_pairs *pairs, const md_rows *rows);

@@ -74,4 +74,21 @@ static void pack(md_pairs *pairs, const md_rows *rows, int first, int end)
     }
 }
 
-const md_pairs_ops md_pairs_ops_c = {find, split, pack};
+const md_pairs_ops md_pairs_ops_c = {"plain", find, split, pack};
+
+const md_pairs_ops *const *md_pairs_ops_known(int *n)
+{
+    static const md_pairs_ops *const all[] = {
+#ifdef __x86_64__
+        &md_pairs_ops_avx512, &md_pairs_ops_avx2,
+#endif
+        &md_pairs_ops_c};
+    enum { N_ALL = sizeof all / sizeof all[0] };
+    int first = 0;
+#ifdef __x86_64__
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl")) first = 1;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) first = N_ALL - 1;
+#endif
+    *n = N_ALL - first;
+    return all + first;
+}

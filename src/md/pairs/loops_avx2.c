@@ -113,7 +113,7 @@ static inline __m128 load_row(const md_rows *rows, int row, __m256d origin)
     return _mm256_cvtpd_ps(_mm256_sub_pd(_mm256_maskload_pd(rows->x[row], xyz), origin));
 }
 
-static void pack_avx2(md_pairs *pairs, const md_rows *rows, int first, int end)
+void md_pairs_pack_avx2(md_pairs *pairs, const md_rows *rows, int first, int end)
 {
     const double *o = rows->origin;
     const __m256d origin = _mm256_setr_pd(o[0], o[1], o[2], 0);
@@ -133,5 +133,5 @@ static void pack_avx2(md_pairs *pairs, const md_rows *rows, int first, int end)
     }
 }
 
-const md_pairs_ops md_pairs_ops_avx2 = {find_avx2, split_avx2, pack_avx2};
+const md_pairs_ops md_pairs_ops_avx2 = {"avx2", find_avx2, split_avx2, md_pairs_pack_avx2};
 #endif

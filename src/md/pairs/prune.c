@@ -104,11 +104,8 @@ void md_pairs_create(const md_pairs_options *options, md_pairs **out)
 {
     md_pairs *pairs = base_alloc_zero(sizeof *pairs);
     pairs->options = *options;
-    pairs->ops = &md_pairs_ops_c;
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        pairs->ops = &md_pairs_ops_avx2;
-#endif
+    int n_known;
+    pairs->ops = md_pairs_ops_known(&n_known)[0];
     *out = pairs;
 }
 

@@ -355,7 +355,10 @@ int main(void)
     int n_kernels;
     const char *const *kernels = md_nonbonded_kernels(&n_kernels);
     for (int k = 0; k < n_kernels; k++)
-        if (md_nonbonded_kernel_runs(kernels[k])) {
+        if (!md_nonbonded_kernel_runs(kernels[k])) {
+            printf("pair kernel %s: does not run here\n", kernels[k]);
+        } else {
+            printf("pair kernel %s: compared\n", kernels[k]);
             check_derivative(kernels[k], 0);
             check_derivative(kernels[k], FORCE_SWITCH);
             check_derivative(kernels[k], POTENTIAL_SWITCH);

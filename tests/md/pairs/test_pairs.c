@@ -106,7 +106,7 @@ static void check_one(md_rows *rows, md_pairs_options options, const md_pairs_op
 {
     md_pairs *pairs;
     md_pairs_create(&options, &pairs);
-    if (ops) pairs->ops = ops;
+    pairs->ops = ops;
     CHECK_OK(md_pairs_rebuild(pairs, rows));
     float *was = all_distances(rows);
     bool prunes = options.rprune > 0 && options.rprune < options.rlist;
@@ -134,15 +134,45 @@ static void check_system(const cells_system *sys, const int grid[3], const int c
                          double rlist, double rprune)
 {
     static const bool has_lj[4] = {true, false, false, true};
+    int n_ops;
+    const md_pairs_ops *const *ops = md_pairs_ops_known(&n_ops);
     for (md_scheme scheme = MD_SCHEME_RETURN; scheme <= MD_SCHEME_SHELL; scheme++)
         for (int j_cluster = 4; j_cluster <= 16; j_cluster *= 2)
-            for (int c_only = 0; c_only < 2; c_only++) {
+            for (int k = 0; k < n_ops; k++) {
                 md_rows rows;
                 cells_rows(sys, scheme, grid, cell, rlist, &rows);
-                md_pairs_options options = {j_cluster, rlist, rprune, c_only ? NULL : has_lj};
-                check_one(&rows, options, c_only ? &md_pairs_ops_c : NULL);
+                md_pairs_options options = {j_cluster, rlist, rprune, k % 2 ? NULL : has_lj};
+                check_one(&rows, options, ops[k]);
                 cells_free_rows(&rows);
             }
+}
+
+/* The variants of the search give the same lists, but for rounding of boxes that just touch. */
+static void check_variants(void)
+{
+    const int one[3] = {1, 1, 1}, zero[3] = {0, 0, 0};
+    cells_system sys = cells_make(2, 2, 2, 0.22, 3, 1);
+    md_rows rows;
+    cells_rows(&sys, MD_SCHEME_RETURN, one, zero, 0.7, &rows);
+    md_pairs_options options = {8, 0.7, 0.6, NULL};
+    int n_ops, n_plain[MD_N_PARTS] = {0};
+    const md_pairs_ops *const *ops = md_pairs_ops_known(&n_ops);
+    for (int k = n_ops - 1; k >= 0; k--) {
+        md_pairs *pairs;
+        md_pairs_create(&options, &pairs);
+        pairs->ops = ops[k];
+        CHECK_OK(md_pairs_rebuild(pairs, &rows));
+        for (int part = 0; part < MD_N_PARTS; part++) {
+            int n = pairs->list[part].n_work_j;
+            CHECK(n > 0);
+            if (k == n_ops - 1) n_plain[part] = n;
+            CHECK_NEAR(n, n_plain[part], 4);
+        }
+        md_pairs_destroy(&pairs);
+        printf("pair search, %s: compared\n", ops[k]->name);
+    }
+    cells_free_rows(&rows);
+    cells_free(&sys);
 }
 
 /* Two rebuilds of the same rows, one of them after another system: same lists. */
@@ -202,5 +232,6 @@ int main(void)
     check_system(&drop, one, zero, 0.6, 0.5);
     cells_free(&drop);
     check_repeats();
+    check_variants();
     return 0;
 }

@@ -29,7 +29,8 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-nsteps", ARG_INT64, &o->nsteps, &args->nsteps_given, "N",
          "number of steps, instead of the mdp's; -1: no end"},
         {"-nstlist", ARG_INT, &o->nstlist, &args->nstlist_given, "N",
-         "steps between pair lists and repartitions, instead of the mdp's"},
+         "steps between pair lists and repartitions, exactly (default: the mdp's, or more\n"
+         "where that is faster and the mdp asks for a tolerance)"},
         {"-replicate", ARG_INT3, o->replicate, &args->replicate_given, "NX NY NZ",
          "multiply the box along its vectors"},
         {"-dd", ARG_INT3, o->dd, &args->dd_given, "NX NY NZ", "grid of domains"},

@@ -6,7 +6,7 @@
 #include "md/in/gro.h"
 #include "md/in/mdp.h"
 #include "md/in/top.h"
-#include "md/pairs/buffer.h"
+#include "md/run/lists.h"
 #include "md/run/memory.h"
 #include "md/run/restraints.h"
 #include "md/run/velocities.h"
@@ -188,36 +188,32 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
     return SUNDOG_OK;
 }
 
-static sundog_status choose_lists(const md_run_options *options, md_system *system)
+static sundog_status choose_lists(const md_run_options *options, bool may_raise,
+                                  md_system *system)
 {
     md_params *params = &system->params;
     double cutoff = fmax(params->rcoulomb, params->rvdw);
-    system->nstlist = options->nstlist > 0 ? options->nstlist : params->nstlist;
-    system->nstprune = 0;
+    md_lists lists = {.nstlist = options->nstlist > 0 ? options->nstlist : params->nstlist};
     if (params->integrator == MD_INTEGRATOR_STEEP && params->verlet_buffer_tolerance >= 0) {
         /* Lists are renewed when they must be (steep.c): the buffer is a matter of speed alone. */
         enum { BUFFER_PM = 100 };
-        system->rlist = fmin(cutoff + 1e-3 * BUFFER_PM, md_box_max_range(&system->state.box));
-        system->rlist = fmax(system->rlist, cutoff);
-        system->rprune = 0;
+        lists.rlist = fmin(cutoff + 1e-3 * BUFFER_PM, md_box_max_range(&system->state.box));
+        lists.rlist = fmax(lists.rlist, cutoff);
     } else if (params->verlet_buffer_tolerance < 0) {
-        system->rlist = params->rlist;
-        system->rprune = 0;
+        lists.rlist = params->rlist;
     } else {
         if (!(system->temperature > 0)) {
             system->temperature = 300;
             note(system, "Note: no thermostat and no velocities; the pair-list buffer is made for "
                          "300 K.\n");
         }
-        BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params, system->temperature,
-                                  system->nstlist, &system->rlist));
-        enum { PRUNE_INTERVAL = 5 };
-        if (system->nstlist > 2 * PRUNE_INTERVAL) {
-            system->nstprune = PRUNE_INTERVAL;
-            BASE_TRY(md_verlet_buffer(system->topology, &system->state.box, params,
-                                      system->temperature, PRUNE_INTERVAL, &system->rprune));
-        }
+        BASE_TRY(md_lists_choose(system->topology, &system->state.box, params, system->temperature,
+                                 lists.nstlist, may_raise && options->nstlist == 0, &lists));
     }
+    system->nstlist = lists.nstlist;
+    system->nstprune = lists.nstprune;
+    system->rlist = lists.rlist;
+    system->rprune = lists.rprune;
     if (system->rlist < cutoff)
         return base_fail(SUNDOG_ERR_INPUT,
                          "rlist = %g nm is shorter than the cut-off, %g nm (with "
@@ -296,6 +292,27 @@ static sundog_status choose_grid(const md_run_options *options, md_system *syste
     return status;
 }
 
+/* Longer lists need more room: where no grid works with them, those asked for are kept. */
+static sundog_status choose_lists_and_grid(const md_run_options *options, md_system *system)
+{
+    double group_radius = md_topology_group_radius(system->topology);
+    BASE_TRY(choose_lists(options, true, system));
+    system->reach = (md_reach){options->scheme, system->rlist, group_radius};
+    sundog_status status = choose_grid(options, system);
+    if (status != SUNDOG_OK && system->nstlist != system->params.nstlist && options->nstlist == 0) {
+        md_grid_destroy(&system->grid);
+        BASE_TRY(choose_lists(options, false, system));
+        system->reach.rlist = system->rlist;
+        status = choose_grid(options, system);
+    }
+    BASE_TRY(status);
+    if (options->nstlist == 0 && system->nstlist > system->params.nstlist)
+        note(system, "Note: nstlist raised from %d to %d, pair-list radius %.3f nm; -nstlist %d "
+                     "keeps it.\n",
+             system->params.nstlist, system->nstlist, system->rlist, system->params.nstlist);
+    return SUNDOG_OK;
+}
+
 static sundog_status choose_route(const md_run_options *options, md_system *system)
 {
     system->rung = options->rung;
@@ -357,11 +374,7 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     system->has_constraints = md_topology_count(system->topology, MD_CONSTRAINT) > 0 ||
                               md_topology_count(system->topology, MD_SETTLE) > 0;
     system->dispersion = md_dispersion_make(system->topology, params);
-    BASE_TRY(choose_lists(options, system));
-
-    double group_radius = md_topology_group_radius(system->topology);
-    system->reach = (md_reach){options->scheme, system->rlist, group_radius};
-    BASE_TRY(choose_grid(options, system));
+    BASE_TRY(choose_lists_and_grid(options, system));
     BASE_TRY(md_memory_check(system));
     return choose_route(options, system);
 }

@@ -1,5 +1,8 @@
 /* Drift of the conserved energy with the production settings of nve_*.mdp, as the slope of a line
  * fit from 0.5 ps on, per atom: at most 1.5 times GROMACS's mixed-precision entry. Label long.
+ * A molecule alone in its box has too few atoms for that: over list lengths and grids, which mean
+ * nothing to it but another rounding, its slope was seen from -3e-4 to 17e-4, so its limit is
+ * the absolute one of systems/README.md.
  * Arguments: part of a system's name; number of domains. Cannot catch: wrong forces (those that are
  * gradients of a wrong energy conserve it well). */
 #include "runs.h"
@@ -25,13 +28,14 @@ static void add_point(void *arg, const md_observation *what)
 static const struct {
     const char *system, *name;
     int64_t n_steps; /* 0: as the mdp says */
+    double limit;    /* kJ/mol/ps per atom; 0: that of GROMACS */
 } cases[] = {
-    {"grappa-like/0001.5", "rf", 0},    {"grappa-like/0003", "rf", 0},
-    {"water/spce_3k", "rf", 0},         {"lj/argon_4k", "lj", 0},
-    {"ethanol/box_256", "rf", 0},       {"ions/nacl_3k", "rf", 0},
-    {"peptide/ala_dipeptide", "rf", 0}, {"peptide/wkdpys_amber", "rf", 0},
-    {"peptide/fre_opls", "rf", 0},      {"water/tip3p_dodec", "rf", 0},
-    {"ethanol/single", "rf", 0},        {"grappa-like/0045", "rf", 2000},
+    {"grappa-like/0001.5", "rf", 0, 0},    {"grappa-like/0003", "rf", 0, 0},
+    {"water/spce_3k", "rf", 0, 0},         {"lj/argon_4k", "lj", 0, 0},
+    {"ethanol/box_256", "rf", 0, 0},       {"ions/nacl_3k", "rf", 0, 0},
+    {"peptide/ala_dipeptide", "rf", 0, 0}, {"peptide/wkdpys_amber", "rf", 0, 0},
+    {"peptide/fre_opls", "rf", 0, 0},      {"water/tip3p_dodec", "rf", 0, 0},
+    {"ethanol/single", "rf", 0, 2e-3},     {"grappa-like/0045", "rf", 2000, 0},
 };
 
 int main(int argc, char **argv)
@@ -60,7 +64,8 @@ int main(int argc, char **argv)
         CHECK_OK(md_run(&options, &result));
         double slope = (fit.n * fit.sum_te - fit.sum_t * fit.sum_e) /
                        (fit.n * fit.sum_tt - fit.sum_t * fit.sum_t) / (double)result.n_atoms;
-        bool good = fabs(slope) <= 1.5 * fabs(wanted);
+        double limit = cases[c].limit > 0 ? cases[c].limit : 1.5 * fabs(wanted);
+        bool good = fabs(slope) <= limit;
         printf(
             "%-24s drift %9.2e, GROMACS mixed precision %9.2e kJ/mol/ps per atom; rlist %.3f nm, "
             "%.3f ms/step%s\n",

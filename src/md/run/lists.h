@@ -1,0 +1,22 @@
+/* How long pair lists live, how often they are filtered, and the radii that this asks for. */
+#ifndef MD_RUN_LISTS_H
+#define MD_RUN_LISTS_H
+#include "md/core/box.h"
+#include "md/core/params.h"
+#include "md/core/topology.h"
+
+/* Parts of the tolerance for the two radii, where lists are filtered. */
+#define MD_LISTS_SHARE       0.5
+#define MD_LISTS_INNER_SHARE 0.25
+
+typedef struct md_lists {
+    int nstlist, nstprune; /* nstprune 0: not filtered */
+    double rlist, rprune;  /* nm */
+} md_lists;
+
+/* For params->verlet_buffer_tolerance > 0 and a `temperature` > 0. may_raise: nstlist may become
+ * larger than given where that is cheaper and the box has room; else it stays. */
+sundog_status md_lists_choose(const md_topology *topology, const md_box *box,
+                              const md_params *params, double temperature, int nstlist,
+                              bool may_raise, md_lists *out);
+#endif

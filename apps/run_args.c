@@ -17,10 +17,10 @@ void run_args_table(run_args *args, bool running, arg *table)
     md_run_options *o = &args->options;
     const arg inputs[] = {
         {"-f", ARG_STRING, &o->mdp, NULL, "FILE.mdp", "run parameters"},
-        {"-c", ARG_STRING, &o->conf, NULL, "FILE.gro", "start structure"},
+        {"-c", ARG_STRING, &o->conf, NULL, "FILE.gro", "start structure, .gro or .pdb"},
         {"-p", ARG_STRING, &o->top, NULL, "FILE.top", "topology"},
         {"-r", ARG_STRING, &o->reference, NULL, "FILE.gro",
-         "reference positions of position restraints (may be the file of -c)"},
+         "reference positions of position restraints, .gro or .pdb (may be the file of -c)"},
         {"-n", ARG_STRING, &o->index, NULL, "FILE.ndx",
          "index groups (default: those that gmx makes from the topology)"},
         {"-I", ARG_LIST, args->include_dir, NULL, "DIR",

@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_NUMBER = 20, MIN_WIDTH = 6, MAX_WIDTH = 64, N_DESCRIBED = 5 };
+enum { FIRST_NUMBER = 20, MIN_WIDTH = 6, MAX_WIDTH = 64 };
 #define COUNT_HINT "; does the number of atoms on line 2 fit?"
 static const double largest_length = 1e6;      /* nm; anything beyond is a damaged file */
 
@@ -50,14 +50,19 @@ static bool title_value(const char *title, const char *name, double *out)
     return false;
 }
 
+void md_gro_set_title(md_gro *gro, const char *title)
+{
+    snprintf(gro->title, sizeof gro->title, "%s", title);
+    double step;
+    gro->has_time = title_value(title, "t", &gro->time);
+    gro->has_step = title_value(title, "step", &step) && fabs(step) < 9e15;
+    if (gro->has_step) gro->step = (int64_t)step;
+}
+
 static sundog_status read_title(md_lines *lines, md_gro *out)
 {
     BASE_TRY(next_line(lines, "the title"));
-    snprintf(out->title, sizeof out->title, "%s", lines->text);
-    double step;
-    out->has_time = title_value(lines->text, "t", &out->time);
-    out->has_step = title_value(lines->text, "step", &step) && fabs(step) < 9e15;
-    if (out->has_step) out->step = (int64_t)step;
+    md_gro_set_title(out, lines->text);
     return SUNDOG_OK;
 }
 
@@ -128,6 +133,22 @@ static bool all_blank(const char *s)
     return s[strspn(s, " \t")] == '\0';
 }
 
+/* An atom line with tabs has no columns. Shorter lines are something else. */
+static sundog_status check_tabs(const md_lines *lines)
+{
+    const char *tab = memchr(lines->text, '\t', lines->n);
+    if (!tab || all_blank(tab) || lines->n < FIRST_NUMBER) return SUNDOG_OK;
+    return md_lines_fail(lines, SUNDOG_ERR_INPUT,
+                         "a tab; the columns of a .gro file have fixed widths, so tabs must be "
+                         "replaced by blanks");
+}
+
+/* Numbers too large for their columns, as some programs write them. */
+static bool all_starred(const char *s, size_t n)
+{
+    return strspn(s, "*") >= n;
+}
+
 static sundog_status read_atom(const md_lines *lines, int64_t i, size_t width, md_gro *out)
 {
     if (lines->n < FIRST_NUMBER)
@@ -135,7 +156,8 @@ static sundog_status read_atom(const md_lines *lines, int64_t i, size_t width, m
                              "expected atom %lld of %lld, found \"%.60s\"" COUNT_HINT,
                              (long long)i + 1, (long long)out->state.n_atoms, lines->text);
     md_gro_atom *atom = &out->atom[i];
-    if (!md_text_int(lines->text, 5, &atom->residue_number))
+    atom->residue_number = 0;
+    if (!all_starred(lines->text, 5) && !md_text_int(lines->text, 5, &atom->residue_number))
         return md_lines_fail(lines, SUNDOG_ERR_INPUT,
                              "expected a residue number in columns 1 to 5, found \"%.5s\"%s",
                              lines->text, i > 0 ? COUNT_HINT : "");
@@ -177,6 +199,9 @@ static sundog_status read_box(md_lines *lines, md_gro *out)
         if (fabs(value[k]) > largest_length)
             return md_lines_fail(lines, SUNDOG_ERR_INPUT, "a box of %g nm is absurd", value[k]);
     }
+    if (value[0] == 0 && value[1] == 0 && value[2] == 0)
+        return md_lines_fail(lines, SUNDOG_ERR_INPUT, "no box; give one with gmx editconf -f "
+                             "FILE.gro -o conf.gro -box X Y Z (or -d 1)");
     out->state.box = (md_box){{{value[0], value[3], value[4]},
                                {value[5], value[1], value[6]},
                                {value[7], value[8], value[2]}}};
@@ -200,6 +225,7 @@ static sundog_status read_frame(md_lines *lines, md_gro *out)
     BASE_RESERVE(out->state.v, grown_v, n_likely);
     for (int64_t i = 0; i < n_atoms; i++) {
         BASE_TRY(next_line(lines, i == 0 ? "the first atom" : "another atom"));
+        BASE_TRY(check_tabs(lines));
         if (i == 0) BASE_TRY(find_width(lines, &width));
         BASE_RESERVE(out->atom, capacity, i + 1);
         BASE_RESERVE(out->state.x, grown_x, i + 1);
@@ -232,32 +258,4 @@ void md_gro_destroy(md_gro *gro)
     base_free(gro->atom);
     md_state_destroy(&gro->state);
     memset(gro, 0, sizeof *gro);
-}
-
-sundog_status md_gro_match(const md_gro *gro, const char *gro_path, const md_topology *topology,
-                           const char *top_path, int64_t *n_mismatch, char *text, size_t n_text)
-{
-    if (gro->state.n_atoms != topology->n_atoms)
-        return base_fail(SUNDOG_ERR_INPUT,
-                         "%s has %lld atoms, %s has %lld: they do not belong together", gro_path,
-                         (long long)gro->state.n_atoms, top_path, (long long)topology->n_atoms);
-    int64_t n = 0, i = 0;
-    size_t used = 0;
-    if (n_text > 0) text[0] = '\0';
-    for (int b = 0; b < topology->n_molblocks; b++) {
-        const md_moltype *moltype = &topology->moltype[topology->molblock[b].moltype];
-        for (int m = 0; m < topology->molblock[b].count; m++) {
-            for (int a = 0; a < moltype->n_atoms; a++, i++) {
-                if (strcmp(gro->atom[i].name, moltype->atom[a].name) == 0) continue;
-                if (++n > N_DESCRIBED || used >= n_text) continue;
-                int written = snprintf(text + used, n_text - used,
-                                       "%satom %lld: %s in %s, %s in %s",
-                                       n > 1 ? "; " : "", (long long)i + 1, gro->atom[i].name,
-                                       gro_path, moltype->atom[a].name, top_path);
-                used += written > 0 ? (size_t)written : 0;
-            }
-        }
-    }
-    *n_mismatch = n;
-    return SUNDOG_OK;
 }

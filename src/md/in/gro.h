@@ -1,8 +1,8 @@
-/* .gro: one frame of positions, names, optional velocities, box. */
+/* .gro: one frame of positions, names, optional velocities, box. md_gro is what readers of other
+ * coordinate files fill as well: conf.h. */
 #ifndef MD_GRO_H
 #define MD_GRO_H
 #include "md/core/state.h"
-#include "md/core/topology.h"
 
 typedef struct md_gro_atom {
     int residue_number;             /* as in the file, wraps at 100000 */
@@ -22,8 +22,6 @@ typedef struct md_gro {
 /* Read the first frame. Errors name file and line. */
 sundog_status md_gro_read(const char *path, md_gro *out);
 void md_gro_destroy(md_gro *gro);
-/* Compare with the topology as gmx does: the number of atoms must match (error), atom names should
- * (*n_mismatch; the first few described in `text` [n_text], for a warning). */
-sundog_status md_gro_match(const md_gro *gro, const char *gro_path, const md_topology *topology,
-                           const char *top_path, int64_t *n_mismatch, char *text, size_t n_text);
+/* Title, and the time and step that it names. */
+void md_gro_set_title(md_gro *gro, const char *title);
 #endif

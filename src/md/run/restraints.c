@@ -3,7 +3,7 @@
  * would move the restraints along with the atoms. */
 #include "md/run/restraints.h"
 
-#include "md/in/gro.h"
+#include "md/in/conf.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -35,7 +35,7 @@ sundog_status md_restraints_read(const md_run_options *options, const md_box *bo
                          "positions as -r conf.gro (it may be the start structure, -r %s)",
                          options->top, options->conf);
     md_gro gro;
-    BASE_TRY(md_gro_read(options->reference, &gro));
+    BASE_TRY(md_conf_read(options->reference, &gro));
     sundog_status status = SUNDOG_OK;
     if (gro.state.n_atoms != topology->n_atoms)
         status = base_fail(SUNDOG_ERR_INPUT,

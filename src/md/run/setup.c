@@ -3,7 +3,7 @@
 #include "md/run/setup.h"
 
 #include "base/alloc.h"
-#include "md/in/gro.h"
+#include "md/in/conf.h"
 #include "md/in/mdp.h"
 #include "md/in/top.h"
 #include "md/run/lists.h"
@@ -63,14 +63,14 @@ static sundog_status read_inputs(const md_run_options *options, md_system *syste
     note_lines(system, options->top, notes);
 
     md_gro gro;
-    BASE_TRY(md_gro_read(options->conf, &gro));
-    char text[1024] = "";
+    BASE_TRY(md_conf_read(options->conf, &gro));
+    char text[2048] = "";
     int64_t n_mismatch = 0;
-    sundog_status status = md_gro_match(&gro, options->conf, system->topology, options->top,
-                                        &n_mismatch, text, sizeof text);
+    sundog_status status = md_conf_match(&gro, options->conf, system->topology, options->top,
+                                         &n_mismatch, text, sizeof text);
     if (status == SUNDOG_OK && n_mismatch > 0)
         note(system,
-             "Warning: %" PRId64 " atom name%s in %s not as in %s; the topology's are used:\n%s\n",
+             "Warning: %" PRId64 " atom name%s in %s not as in %s; the topology's are used:\n%s",
              n_mismatch, n_mismatch > 1 ? "s" : "", options->conf, options->top, text);
     if (status == SUNDOG_OK) {
         system->state = gro.state;

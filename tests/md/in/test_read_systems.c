@@ -5,7 +5,7 @@
 #include "check.h"
 #include "md/core/units.h"
 #include "md/core/vec.h"
-#include "md/in/gro.h"
+#include "md/in/conf.h"
 #include "md/in/mdp.h"
 #include "md/in/top.h"
 #include "reference.h"
@@ -209,7 +209,7 @@ static void check_system(const expected *s)
     CHECK(gro.decimals == s->decimals && gro.state.has_velocities);
     md_topology *t = read_topology(s, MD_CONSTRAINTS_H_BONDS, NULL);
     check_counts(s, t);
-    CHECK_OK(md_gro_match(&gro, conf, t, "topol.top", &n_mismatch, text, sizeof text));
+    CHECK_OK(md_conf_match(&gro, conf, t, "topol.top", &n_mismatch, text, sizeof text));
     CHECK(n_mismatch == 0);
     if (strchr(s->cases, 'r'))
         check_energies(s, &gro, t, reference_path("reference/%s/sp_rf.energy.json", s->path));

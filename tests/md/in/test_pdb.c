@@ -111,7 +111,7 @@ static void test_refusals(void)
          "a.pdb:2: expected x in columns 31 to 38, found \"6.951  3\""},
         {CELL "ATOM      1      SOL     1" XYZ "\n", "a.pdb:2: no atom name in columns 13 to 16"},
         {CELL "ATOM      1  OW  SOL     1     1234567890.0  6.567  26.996\n",
-         "a.pdb:2: expected x"},
+         "a.pdb:2: expected y"},
         {CELL "ATOM      1  OW  SOL     1      9.9e+99  36.567  26.996\n", "a.pdb:2: x = "},
     };
     md_gro pdb;

@@ -11,7 +11,7 @@ enum { N_ALL = sizeof all / sizeof all[0] };
 static double step(const molecule_shape *const *shapes, int n_shapes, int n_copies, int order,
                    int iter, double *error)
 {
-    const md_constrain_options options = {order, iter, 30, false};
+    const md_constrain_options options = {order, iter, 30, false, NULL};
     random_state = 4711;
     constraint_system *s = system_create(shapes, n_shapes, n_copies, dt, &options);
     const int n = s->rows.n_owned;
@@ -80,7 +80,7 @@ static void test_mixtures(void)
     for (int t = 0; t < N_ALL; t++) {
         const molecule_shape *const shapes[] = {all[t], all[(t + 1) % N_ALL], &water,
                                                 all[(t + 4) % N_ALL]};
-        const md_constrain_options options = {24, 10, 30, false};
+        const md_constrain_options options = {24, 10, 30, false, NULL};
         constraint_system *s = system_create(shapes, 4, 29, dt, &options);
         double(*reference)[3] = base_alloc(sizeof s->x);
         memcpy(reference, s->x_new, sizeof s->x);
@@ -98,7 +98,8 @@ static void test_mixtures(void)
 static void test_velocities(void)
 {
     for (int t = 0; t < N_ALL; t++) {
-        const md_constrain_options options = {8, 4, 30, false}, once = {8, 1, 30, false};
+        const md_constrain_options options = {8, 4, 30, false, NULL},
+                                   once = {8, 1, 30, false, NULL};
         random_state = 17;
         constraint_system *s = system_create(&all[t], 1, 21, dt, &options);
         double(*v)[3] = base_alloc(sizeof s->x), (*start)[3] = base_alloc(sizeof s->x);
@@ -125,7 +126,7 @@ static void test_velocities(void)
 static void test_variants(void)
 {
     if (!md_constrain_variant_runs(MD_CONSTRAIN_AVX2)) return;
-    const md_constrain_options options = {4, 1, 30, false};
+    const md_constrain_options options = {4, 1, 30, false, NULL};
     const molecule_shape *const shapes[] = {&oh, &ch2, &ch3, &ch4};
     constraint_system *s[2];
     double virial[2][3][3] = {{{0}}};
@@ -148,7 +149,7 @@ typedef enum outcome { GOOD, WARNED, FAILED } outcome;
 /* Turn one bond by `degrees` within a step. */
 static outcome turn(const molecule_shape *shape, double degrees, double warn)
 {
-    const md_constrain_options options = {8, 4, warn, false};
+    const md_constrain_options options = {8, 4, warn, false, NULL};
     constraint_system *s = system_create(&shape, 1, 11, 1e-9, &options);
     const int far = 5 * shape->n_atoms + shape->pair[0][1],
               near = 5 * shape->n_atoms + shape->pair[0][0];
@@ -188,7 +189,7 @@ static void test_turned_bonds(void)
 
 static void test_not_finite(void)
 {
-    const md_constrain_options options = {4, 1, 30, false};
+    const md_constrain_options options = {4, 1, 30, false, NULL};
     for (int t = 0; t < N_ALL; t++)
         for (int fault = 0; fault < 3; fault++) {
             constraint_system *s = system_create(&all[t], 1, 13, dt, &options);
@@ -209,7 +210,7 @@ static void test_not_finite(void)
 
 static void test_ghosts(void)
 {
-    const md_constrain_options options = {4, 1, 30, false};
+    const md_constrain_options options = {4, 1, 30, false, NULL};
     const molecule_shape *const shapes[] = {&ch3, &chain};
     constraint_system *s = system_create(shapes, 2, 5, dt, &options);
     double ghost[6][3];
@@ -229,10 +230,12 @@ static void test_ghosts(void)
 
 static void test_input_errors(void)
 {
-    const md_constrain_options good = {4, 1, 30, false};
-    const md_constrain_options bad[] = {
-        {0, 1, 30, false}, {4, 0, 30, false}, {4, 1, 0, false}, {4, 1, 91, false},
-        {4, 1, NAN, false}};
+    const md_constrain_options good = {4, 1, 30, false, NULL};
+    const md_constrain_options bad[] = {{0, 1, 30, false, NULL},
+                                        {4, 0, 30, false, NULL},
+                                        {4, 1, 0, false, NULL},
+                                        {4, 1, 91, false, NULL},
+                                        {4, 1, NAN, false, NULL}};
     const molecule_shape *const shapes[] = {&ch3};
     md_constrain *other = NULL;
     constraint_system *s = system_create(shapes, 1, 1, dt, &good);

@@ -6,7 +6,7 @@
 #include "md/motion/leapfrog.h"
 #include "md/motion/move.h"
 
-static const md_constrain_options options = {4, 1, 30, false};
+static const md_constrain_options options = {4, 1, 30, false, NULL};
 static const double dt = 0.002, lambda[2] = {0.999, 1.002};
 
 /* One system on the device. */

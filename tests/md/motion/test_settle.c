@@ -3,7 +3,7 @@
  * what cannot be solved is an error. */
 #include "constraint_systems.h"
 
-static const md_constrain_options options = {4, 1, 30, false};
+static const md_constrain_options options = {4, 1, 30, false, NULL};
 static const double dt = 0.002;
 
 static void test_positions(int n_waters)

@@ -1,5 +1,6 @@
 # Physics over many steps.
-set_tests_properties(test_drift test_averages test_group_averages PROPERTIES LABELS "long;physics" TIMEOUT 1800)
+set_tests_properties(test_drift test_averages test_group_averages PROPERTIES
+  LABELS "long;physics" TIMEOUT 1800)
 set_tests_properties(test_trajectories PROPERTIES LABELS physics TIMEOUT 600)
 if(SUNDOG_SANITIZE)
   set_tests_properties(test_exchanges test_single_points PROPERTIES

@@ -8,7 +8,8 @@
  *          u64     0
  *          u64     CRC-64 of the 32 bytes before
  *      sections, each
- *          char[8] name            HEAD, THERMO, INPUTS, OUTPUTS, TAILS, X, V;
+ *          char[8] name            HEAD, THERMO, INPUTS, OUTPUTS, TAILS, AVERAGES,
+ *                                  X, V;
  *                                  blanks behind
  *          u64     bytes of the contents
  *          contents
@@ -22,7 +23,7 @@
  * begins that file. 1 and 2 had the grid of the writer in place of TAILS: their outputs are
  * trusted.
  *
- * THERMO, the thermostat's work on each temperature group, is younger than the first files of
+ * AVERAGES is there when there are any. THERMO, the thermostat's work on each temperature group, is younger than the first files of
  * version 3. Without it there is one group, whose work is in HEAD.
  *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
@@ -131,6 +132,7 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
         {"INPUTS", &inputs, sizeof inputs},
         {"OUTPUTS", checkpoint->output_offset, sizeof checkpoint->output_offset},
         {"TAILS", checkpoint->output_tail, sizeof checkpoint->output_tail},
+        {"AVERAGES", checkpoint->averages, checkpoint->n_averages * sizeof(double)},
         {"X", state->x, row_bytes},
         {"V", state->v, row_bytes}, /* last: left out when there are none */
     };
@@ -239,7 +241,8 @@ enum {
     HAS_TAILS = 8,
     HAS_X = 16,
     HAS_V = 32,
-    HAS_THERMO = 64
+    HAS_THERMO = 64,
+    HAS_AVERAGES = 128
 };
 
 static sundog_status get_head(reader *in, uint64_t n_bytes, md_checkpoint *to)
@@ -284,6 +287,17 @@ static sundog_status get_outputs(reader *in, uint64_t n_bytes, md_checkpoint *to
     return get_sized(in, n_bytes, to->output_offset, (size_t)n * sizeof *to->output_offset);
 }
 
+static sundog_status get_averages(reader *in, uint64_t n_bytes, md_checkpoint *to)
+{
+    /* before memory is asked for */
+    if (n_bytes > in->left || n_bytes % sizeof *to->averages != 0)
+        return fail_damaged(in, "section AVERAGES has a wrong size");
+    if (n_bytes == 0) return SUNDOG_OK;
+    to->averages = base_alloc((size_t)n_bytes);
+    to->n_averages = (size_t)n_bytes / sizeof *to->averages;
+    return get(in, to->averages, (size_t)n_bytes);
+}
+
 static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
 {
     char name[NAME_BYTES + 1] = "";
@@ -296,7 +310,7 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     } known[] = {
         {"HEAD    ", HAS_HEAD},  {"INPUTS  ", HAS_INPUTS}, {"OUTPUTS ", HAS_OUTPUTS},
         {"TAILS   ", HAS_TAILS}, {"X       ", HAS_X},      {"V       ", HAS_V},
-        {"THERMO  ", HAS_THERMO},
+        {"THERMO  ", HAS_THERMO}, {"AVERAGES", HAS_AVERAGES},
     };
     unsigned bit = 0;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -314,6 +328,7 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     case HAS_TAILS:
         to->has_tails = true;
         return get_sized(in, n_bytes, to->output_tail, sizeof to->output_tail);
+    case HAS_AVERAGES: return get_averages(in, n_bytes, to);
     case HAS_THERMO:
         return get_sized(in, n_bytes, to->state.thermostat_work, sizeof to->state.thermostat_work);
     case HAS_X: return get_sized(in, n_bytes, to->state.x, row_bytes);
@@ -362,4 +377,7 @@ sundog_status md_checkpoint_read(const char *path, md_checkpoint *out)
 void md_checkpoint_destroy(md_checkpoint *checkpoint)
 {
     md_state_destroy(&checkpoint->state);
+    base_free(checkpoint->averages);
+    checkpoint->averages = NULL;
+    checkpoint->n_averages = 0;
 }

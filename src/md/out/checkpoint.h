@@ -13,6 +13,8 @@ typedef struct md_checkpoint {
     /* md_tail_sum of each output at its offset; has_tails false: not known (versions 1, 2) */
     uint64_t output_tail[MD_N_OUTPUTS];
     bool has_tails;
+    size_t n_averages; /* sums of energies that go on, as the writer keeps them; may be 0 */
+    double *averages;  /* [n_averages] */
 } md_checkpoint;
 
 sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpoint);

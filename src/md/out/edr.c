@@ -7,26 +7,28 @@
  *      int     terms
  *      per term two strings, name and unit; a string: int length, bytes, zeros up to 4 bytes
  *
- * Then frames, all of one length:
+ * Then frames:
  *
  *      real    -2e10                       no time of the oldest version, which began with it
  *      int     -7777777, int 5             magic, version
  *      double  time (ps);  int64 step
- *      int     0                           steps summed up behind each value; no sums
+ *      int     samples                     summed up behind each value; 0: there are no sums
  *      int64   steps since the frame before; 1 in the first
  *      double  dt (ps)
  *      int     terms, int 0, int 0         the last: blocks of free-energy or restraint data
  *      int     4 x terms x bytes of a real, int 0, int 0
- *      real    value [terms]
+ *      per term: real value; with sums, real sum of squared deviations from the mean of the
+ *              samples, real sum
  *
  * A real is a double here, as in files of a double-precision gmx: the total energy of a million
  * atoms is some 1e7 kJ/mol, of which a float keeps steps of 1, too coarse to see a drift. Readers
  * tell the precision from the first frame (gmx by the size of the values, pyedr by the place of
  * the magic), so programs of either precision read it.
  *
- * Sums over the steps between two frames are left out: averages and fluctuations are then those of
- * the frames, and a checkpoint has no half-done sums to carry. A restart finds the step of the
- * frame before in the file itself.
+ * The samples are those of nstcalcenergy since the frame before, so averages and fluctuations of
+ * gmx energy are those of all of them. What has been summed up where a run is interrupted is in the
+ * checkpoint; the step of the frame before is found in the file itself, from its end: the last
+ * frame has one of two lengths.
  */
 #include "md/out/edr.h"
 #include "base/alloc.h"
@@ -42,6 +44,7 @@ enum {
     VERSION = 5,
     MAGIC_AT = 8, /* in a frame, as all that follow */
     STEP_AT = 24,
+    COUNT_AT = 32,
     FRAME_HEAD = 76,     /* bytes before the values */
     MAX_TERMS = 1 << 20, /* keeps all sizes within 32 bits */
 };
@@ -52,8 +55,7 @@ struct md_edr {
     double dt;
     bool has_frame;
     int64_t last_step;    /* of the last frame, if there is one */
-    size_t n_bytes;       /* of a frame */
-    unsigned char *frame; /* [n_bytes] */
+    unsigned char *frame; /* [longest] */
 };
 
 /* ---- XDR ------------------------------------------------------------------------------------ */
@@ -84,6 +86,11 @@ static int64_t get_int64(const unsigned char *p)
     uint64_t word = 0;
     for (int k = 0; k < 8; k++) word = word << 8 | p[k];
     return (int64_t)word;
+}
+
+static size_t frame_bytes(int n_terms, bool sums)
+{
+    return FRAME_HEAD + 8 * (size_t)n_terms * (sums ? 3 : 1);
 }
 
 static size_t string_bytes(const char *s)
@@ -127,21 +134,24 @@ static sundog_status study(md_edr *edr, FILE *file, const char *path, int64_t ap
                          "%s has other terms than this run writes; go on in another folder, or "
                          "with the parameters of the run that wrote it",
                          path);
-    int64_t frames_bytes = append_at - (int64_t)n_bytes;
-    if (frames_bytes == 0) return SUNDOG_OK;
-    unsigned char head[STEP_AT + 8], magic[4];
-    bool whole = frames_bytes % (int64_t)edr->n_bytes == 0 &&
-                 fseeko(file, (off_t)(append_at - (int64_t)edr->n_bytes), SEEK_SET) == 0 &&
-                 fread(head, 1, sizeof head, file) == sizeof head;
-    put_int(magic, FRAME_MAGIC);
-    if (!whole || memcmp(head + MAGIC_AT, magic, sizeof magic) != 0)
-        return base_fail(SUNDOG_ERR_INPUT,
-                         "%s has no frame that ends at byte %lld, where the restart goes on: it is "
-                         "not the file that the checkpoint belongs to, or it was cut",
-                         path, (long long)append_at);
-    edr->has_frame = true;
-    edr->last_step = get_int64(head + STEP_AT);
-    return SUNDOG_OK;
+    if (append_at == (int64_t)n_bytes) return SUNDOG_OK;
+    for (int sums = 0; sums < 2; sums++) {
+        unsigned char head[COUNT_AT + 4], magic[4];
+        int64_t start = append_at - (int64_t)frame_bytes(edr->n, sums);
+        if (start < (int64_t)n_bytes || fseeko(file, (off_t)start, SEEK_SET) != 0 ||
+            fread(head, 1, sizeof head, file) != sizeof head)
+            continue;
+        put_int(magic, FRAME_MAGIC);
+        bool has_sums = memcmp(head + COUNT_AT, "\0\0\0", 4) != 0;
+        if (memcmp(head + MAGIC_AT, magic, sizeof magic) != 0 || has_sums != (bool)sums) continue;
+        edr->has_frame = true;
+        edr->last_step = get_int64(head + STEP_AT);
+        return SUNDOG_OK;
+    }
+    return base_fail(SUNDOG_ERR_INPUT,
+                     "%s has no frame that ends at byte %lld, where the restart goes on: it is "
+                     "not the file that the checkpoint belongs to, or it was cut",
+                     path, (long long)append_at);
 }
 
 static sundog_status open_file(md_edr *edr, const char *path, int64_t append_at,
@@ -173,8 +183,7 @@ sundog_status md_edr_open(const char *path, int64_t append_at, const md_edr_term
     md_edr *edr = base_alloc_zero(sizeof *edr);
     edr->n = n;
     edr->dt = dt;
-    edr->n_bytes = FRAME_HEAD + 8 * (size_t)n;
-    edr->frame = base_alloc(edr->n_bytes);
+    edr->frame = base_alloc(frame_bytes(n, true));
     sundog_status status = open_file(edr, path, append_at, names, n_bytes);
     base_free(names);
     if (status != SUNDOG_OK) {
@@ -187,18 +196,27 @@ sundog_status md_edr_open(const char *path, int64_t append_at, const md_edr_term
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-sundog_status md_edr_write(md_edr *edr, int64_t step, double time, const double *values)
+sundog_status md_edr_write(md_edr *edr, int64_t step, double time, const double *values,
+                           const md_averages *between)
 {
+    int64_t n_samples = between ? md_averages_count(between) : 0;
+    bool sums = n_samples > 1 && n_samples <= INT32_MAX;
+    size_t n_bytes = frame_bytes(edr->n, sums);
     unsigned char *p = put_double(edr->frame, -2e10);
     p = put_int(put_int(p, FRAME_MAGIC), VERSION);
     p = put_int64(put_double(p, time), step);
-    p = put_int(p, 0);
+    p = put_int(p, sums ? (int32_t)n_samples : 0);
     p = put_int64(p, edr->has_frame ? step - edr->last_step : 1);
     p = put_double(p, edr->dt);
     const int32_t sizes[] = {edr->n, 0, 0, 4 * 8 * edr->n, 0, 0};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) p = put_int(p, sizes[k]);
-    for (int k = 0; k < edr->n; k++) p = put_double(p, values[k]);
-    BASE_TRY(md_file_write(edr->file, edr->frame, edr->n_bytes));
+    for (int k = 0; k < edr->n; k++) {
+        p = put_double(p, values[k]);
+        if (!sums) continue;
+        p = put_double(p, md_averages_square(between, k));
+        p = put_double(p, md_averages_sum(between, k));
+    }
+    BASE_TRY(md_file_write(edr->file, edr->frame, n_bytes));
     BASE_TRY(md_file_end_record(edr->file));
     edr->has_frame = true;
     edr->last_step = step;

@@ -25,6 +25,7 @@ struct md_outputs {
     FILE *log;
     md_energy_csv *csv;
     md_edr *edr;
+    md_averages since_frame, whole_run;
     md_xtc *xtc;
     md_trr *trr;
     const md_groups *groups;
@@ -194,12 +195,32 @@ static sundog_status open_xtc(md_outputs *outputs, const md_system *system)
     return md_xtc_open(path, append_at, system->params.compressed_x_precision, &outputs->xtc);
 }
 
+/* Both averages, one behind the other, are what a checkpoint keeps. */
+static size_t n_averages(const md_outputs *outputs)
+{
+    return 2 * (1 + 2 * (size_t)outputs->since_frame.n_terms);
+}
+
+static void open_averages(md_outputs *outputs, const md_system *system)
+{
+    md_energy_report empty = {0};
+    md_term terms[MD_MAX_TERMS];
+    int n = md_report_terms(system, &empty, terms);
+    md_averages_create(n, &outputs->since_frame);
+    md_averages_create(n, &outputs->whole_run);
+    size_t half = n_averages(outputs) / 2;
+    if (system->n_averages != 2 * half) return; /* a checkpoint without them */
+    memcpy(outputs->since_frame.value, system->averages, half * sizeof(double));
+    memcpy(outputs->whole_run.value, system->averages + half, half * sizeof(double));
+}
+
 static sundog_status open_all(const md_system *system, md_outputs *outputs)
 {
     const md_params *params = &system->params;
     const int64_t *offset = system->output_offset;
     char path[4096];
     BASE_TRY(open_energies(outputs, system)); /* first: refuses foreign files before it cuts */
+    open_averages(outputs, system);
     BASE_TRY(open_log(outputs, offset[FILE_LOG] >= 0));
     if (params->nstxout_compressed > 0) BASE_TRY(open_xtc(outputs, system));
     if (params->nstxout > 0 || params->nstvout > 0 || params->nstfout > 0) {
@@ -270,6 +291,22 @@ sundog_status md_outputs_frame(md_outputs *outputs, const md_frame_parts *parts,
     return SUNDOG_OK;
 }
 
+void md_outputs_sample(md_outputs *outputs, const md_system *system, const md_energy_report *report)
+{
+    if (!outputs->csv) return;
+    md_term terms[MD_MAX_TERMS];
+    double values[MD_MAX_TERMS];
+    int n = md_report_terms(system, report, terms);
+    for (int i = 0; i < n; i++) values[i] = terms[i].value;
+    md_averages_add(&outputs->since_frame, values);
+    md_averages_add(&outputs->whole_run, values);
+}
+
+void md_outputs_averages(const md_outputs *outputs, const md_system *system)
+{
+    if (outputs->log) md_report_averages(outputs->log, system, &outputs->whole_run);
+}
+
 sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
                                 const md_energy_report *report)
 {
@@ -279,7 +316,9 @@ sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
     int n = md_report_terms(system, report, terms);
     for (int i = 0; i < n; i++) values[i] = terms[i].value;
     BASE_TRY(md_energy_csv_write(outputs->csv, report->time, values));
-    return md_edr_write(outputs->edr, report->step, report->time, values);
+    BASE_TRY(md_edr_write(outputs->edr, report->step, report->time, values, &outputs->since_frame));
+    md_averages_clear(&outputs->since_frame);
+    return SUNDOG_OK;
 }
 
 void md_outputs_mark(md_outputs *outputs)
@@ -334,9 +373,17 @@ sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system
                                 .seed = system->params.ld_seed};
     for (int i = 0; i < MD_N_OUTPUTS; i++) checkpoint.output_offset[i] = outputs->mark[i];
     BASE_TRY(sum_tails(outputs, checkpoint.output_tail));
+    size_t half = n_averages(outputs) / 2;
+    double *averages = base_alloc(2 * half * sizeof *averages);
+    memcpy(averages, outputs->since_frame.value, half * sizeof *averages);
+    memcpy(averages + half, outputs->whole_run.value, half * sizeof *averages);
+    checkpoint.averages = averages;
+    checkpoint.n_averages = 2 * half;
     char path[4096];
     BASE_TRY(path_of(outputs, "state.cpt", path));
-    return md_checkpoint_write(path, &checkpoint);
+    sundog_status status = md_checkpoint_write(path, &checkpoint);
+    base_free(averages);
+    return status;
 }
 
 sundog_status md_outputs_confout(md_outputs *outputs, const md_system *system,
@@ -375,6 +422,8 @@ sundog_status md_outputs_close(md_outputs **outputs_at)
     if (outputs->log && fclose(outputs->log) != 0 && first == SUNDOG_OK)
         first = base_fail(SUNDOG_ERR_IO, "%s/md.log: %s", outputs->dir, strerror(errno));
     base_free(outputs->compressed_x);
+    md_averages_destroy(&outputs->since_frame);
+    md_averages_destroy(&outputs->whole_run);
     if (outputs->lock >= 0) close(outputs->lock);
     base_free(outputs);
     return first;

@@ -30,6 +30,11 @@ typedef struct md_frame_parts {
 md_frame_parts md_outputs_due(const md_outputs *outputs, const md_params *params, int64_t count);
 sundog_status md_outputs_frame(md_outputs *outputs, const md_frame_parts *parts,
                                const md_state *state, const float (*f)[3]);
+/* Energies of a step of nstcalcenergy, for averages: before md_outputs_energy of that step. */
+void md_outputs_sample(md_outputs *outputs, const md_system *system,
+                       const md_energy_report *report);
+/* To the log: averages over all samples of the run. */
+void md_outputs_averages(const md_outputs *outputs, const md_system *system);
 sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
                                 const md_energy_report *report);
 /* Offsets of all files now: nothing of the coming step has been written. */

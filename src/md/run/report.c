@@ -155,6 +155,21 @@ void md_report_energy(FILE *log, const md_system *system, const md_energy_report
     fflush(log);
 }
 
+void md_report_averages(FILE *log, const md_system *system, const md_averages *averages)
+{
+    double n = (double)md_averages_count(averages);
+    if (n < 1) return;
+    md_energy_report empty = {0};
+    md_term terms[MD_MAX_TERMS];
+    int n_terms = md_report_terms(system, &empty, terms);
+    fprintf(log, "\nAverages over %.0f energies, at the multiples of nstcalcenergy\n", n);
+    fprintf(log, "  %-24s %15s %15s\n", "", "mean", "rms fluctuation");
+    for (int t = 0; t < n_terms; t++)
+        fprintf(log, "  %-24s %15.7g %15.5g %s\n", terms[t].name, md_averages_sum(averages, t) / n,
+                sqrt(md_averages_square(averages, t) / n), terms[t].unit);
+    fflush(log);
+}
+
 void md_report_performance(FILE *log, const md_system *system, const md_run_result *result)
 {
     if (!log) return;

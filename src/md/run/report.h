@@ -1,6 +1,7 @@
 /* What people read: md.log and the progress line. */
 #ifndef MD_REPORT_H
 #define MD_REPORT_H
+#include "md/out/averages.h"
 #include "md/run/setup.h"
 #include <stdio.h>
 
@@ -8,6 +9,8 @@
 void md_report_header(FILE *log, const md_run_options *options, const md_system *system);
 void md_report_start(FILE *log, const md_system *system, const md_run_result *result);
 void md_report_energy(FILE *log, const md_system *system, const md_energy_report *report);
+/* Mean and fluctuation of each term of md_report_terms. */
+void md_report_averages(FILE *log, const md_system *system, const md_averages *averages);
 void md_report_performance(FILE *log, const md_system *system, const md_run_result *result);
 
 /* One line on stderr, rewritten in place on a terminal, at most twice a second. */

@@ -112,9 +112,10 @@ static sundog_status run_system(const md_run_options *options, const md_system *
         status = run_domains(&shared, result->n_domains);
         result->n_constraint_warnings = md_faults_n_warnings(shared.faults);
         md_faults_destroy(&shared.faults);
-        if (status == SUNDOG_OK)
+        if (status == SUNDOG_OK) {
+            md_outputs_averages(outputs, system);
             md_report_performance(md_outputs_log(outputs), system, result);
-        else if (md_outputs_log(outputs))
+        } else if (md_outputs_log(outputs))
             fprintf(md_outputs_log(outputs), "\nError: %s\n", sundog_last_error());
     }
     char error[4096];

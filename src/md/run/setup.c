@@ -181,6 +181,9 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
     memcpy(system->output_offset, checkpoint.output_offset, sizeof system->output_offset);
     memcpy(system->output_tail, checkpoint.output_tail, sizeof system->output_tail);
     system->has_tails = checkpoint.has_tails;
+    system->averages = checkpoint.averages;
+    system->n_averages = checkpoint.n_averages;
+    checkpoint.averages = NULL;
     if (system->params.ld_seed == -1) system->params.ld_seed = checkpoint.seed;
     system->continued = true;
     note(system, "Going on from %s, step %" PRId64 ".\n", options->cpi, system->state.step);
@@ -393,4 +396,5 @@ void md_setup_destroy(md_system *system)
     md_topology_destroy(&system->topology);
     md_grid_destroy(&system->grid);
     md_groups_destroy(&system->groups);
+    base_free(system->averages);
 }

@@ -18,6 +18,8 @@ typedef struct md_system {
     int64_t output_offset[MD_N_OUTPUTS]; /* of the checkpoint; -1: create */
     uint64_t output_tail[MD_N_OUTPUTS];  /* checkpoint.h */
     bool has_tails;
+    size_t n_averages; /* sums of energies that the checkpoint holds */
+    double *averages;
     int64_t last_step;                   /* INT64_MAX: no end */
     md_groups groups;
     double n_dof; /* of all groups */

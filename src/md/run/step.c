@@ -130,6 +130,8 @@ static sundog_status report_energy(worker *w, int64_t step, bool last)
     w->shared->result->last = w->report;
     md_timing_enter(&w->timing, MD_PHASE_OUTPUT);
     sundog_status status = SUNDOG_OK;
+    if (md_due(w->params->nstcalcenergy, step))
+        md_outputs_sample(w->shared->outputs, w->system, &w->report);
     bool at_ends = last || (step == w->system->state.step && !w->system->continued);
     if (md_due(w->params->nstenergy, step) || at_ends)
         status = md_outputs_energy(w->shared->outputs, w->system, &w->report);

@@ -1,5 +1,6 @@
 /* state.cpt: bit-exact round trip; every kind of bad file refused with its own text, truncation at
  * every length and damage in every byte included; a failing write leaves the old file alone. */
+#include "base/alloc.h"
 #include "folder.h"
 #include "md/out/checkpoint.h"
 #include "md/out/crc64.h"
@@ -17,6 +18,9 @@ static md_checkpoint make_checkpoint(int64_t n_atoms, int64_t step)
                        .output_offset = {1, INT64_C(1) << 40, -1, 0, 5},
                        .output_tail = {7, ~UINT64_C(0), 0, 9, 11},
                        .has_tails = true};
+    c.n_averages = 5;
+    c.averages = base_alloc(5 * sizeof *c.averages);
+    for (int k = 0; k < 5; k++) c.averages[k] = k ? -1.0 / k : 12;
     md_state_create(n_atoms, &c.state);
     c.state.step = step;
     c.state.time = 0.1 * (double)step;
@@ -47,7 +51,8 @@ static void check_same(const md_checkpoint *a, const md_checkpoint *b)
     CHECK(a->seed == b->seed);
     CHECK(memcmp(a->output_offset, b->output_offset, sizeof a->output_offset) == 0);
     CHECK(memcmp(a->output_tail, b->output_tail, sizeof a->output_tail) == 0);
-    CHECK(a->has_tails == b->has_tails);
+    CHECK(a->has_tails == b->has_tails && a->n_averages == b->n_averages);
+    CHECK(memcmp(a->averages, b->averages, a->n_averages * sizeof *a->averages) == 0);
 }
 
 static void check_file(const char *path, const md_checkpoint *wanted)

@@ -29,7 +29,7 @@ static void test_exact_bytes(void)
     md_edr *edr;
     CHECK_OK(md_edr_open(in_folder("a.edr"), -1, terms, 2, 0.25, &edr));
     CHECK(md_edr_offset(edr) == 52);
-    CHECK_OK(md_edr_write(edr, (INT64_C(1) << 32) + 2, 0.5, (const double[]){-1.5, 0x1p-20}));
+    CHECK_OK(md_edr_write(edr, (INT64_C(1) << 32) + 2, 0.5, (const double[]){-1.5, 0x1p-20}, NULL));
     CHECK(md_edr_offset(edr) == (int64_t)sizeof wanted);
     CHECK_OK(md_edr_close(&edr));
     CHECK_OK(md_edr_close(&edr));
@@ -73,6 +73,21 @@ static double value_of(int64_t step, int term)
     return term == 5 ? (step == 30 ? NAN : 1e-300) : (double)(step - 20) * exp(20.0 * term) / 3;
 }
 
+/* Frames at multiples of 10 but 0 have sums over two samples: this step and the fifth before. */
+static bool has_sums(int64_t step)
+{
+    return step > 0 && step % 10 == 0;
+}
+
+static void check_sums(const unsigned char **p, int64_t step, int term)
+{
+    double a = value_of(step - 5, term), b = value_of(step, term);
+    double square = read_double(p), sum = read_double(p);
+    if (isnan(a + b)) return;
+    CHECK(sum == a + b);
+    CHECK_NEAR(square, 0.5 * (a - b) * (a - b), 1e-12 * fabs(a - b) * fabs(a - b));
+}
+
 /* Frames of value_of at these steps, and nothing behind. */
 static void check_file(const char *path, const int64_t *steps, int n_steps)
 {
@@ -89,7 +104,7 @@ static void check_file(const char *path, const int64_t *steps, int n_steps)
         CHECK(read_double(&p) == -2e10);
         CHECK(read_int(&p, 4) == -7777777 && read_int(&p, 4) == 5);
         CHECK(read_double(&p) == 0.002 * (double)steps[i] && read_int(&p, 8) == steps[i]);
-        CHECK(read_int(&p, 4) == 0);
+        CHECK(read_int(&p, 4) == (has_sums(steps[i]) ? 2 : 0));
         CHECK(read_int(&p, 8) == (i > 0 ? steps[i] - steps[i - 1] : 1));
         CHECK(read_double(&p) == 0.002);
         CHECK(read_int(&p, 4) == N && read_int(&p, 8) == 0);
@@ -97,6 +112,7 @@ static void check_file(const char *path, const int64_t *steps, int n_steps)
         for (int k = 0; k < N; k++) {
             double found = read_double(&p), wanted = value_of(steps[i], k);
             CHECK(memcmp(&found, &wanted, sizeof found) == 0);
+            if (has_sums(steps[i])) check_sums(&p, steps[i], k);
         }
     }
     CHECK(p == bytes + n_bytes);
@@ -105,9 +121,18 @@ static void check_file(const char *path, const int64_t *steps, int n_steps)
 
 static sundog_status write_step(md_edr *edr, int64_t step)
 {
-    double values[N];
-    for (int k = 0; k < N; k++) values[k] = value_of(step, k);
-    return md_edr_write(edr, step, 0.002 * (double)step, values);
+    double values[N], before[N];
+    md_averages between;
+    md_averages_create(N, &between);
+    for (int k = 0; k < N; k++) {
+        values[k] = value_of(step, k);
+        before[k] = value_of(step - 5, k);
+    }
+    if (has_sums(step)) md_averages_add(&between, before);
+    md_averages_add(&between, values); /* one sample alone is no sum */
+    sundog_status status = md_edr_write(edr, step, 0.002 * (double)step, values, &between);
+    md_averages_destroy(&between);
+    return status;
 }
 
 /* ---- growing -------------------------------------------------------------------------------- */
@@ -151,8 +176,13 @@ static void test_refused(void)
     md_edr *edr;
     CHECK_OK(md_edr_open(path, -1, seven, N, 0.002, &edr));
     int64_t none = md_edr_offset(edr);
-    for (int i = 0; i < 3; i++) CHECK_OK(write_step(edr, steps[i]));
-    int64_t three = md_edr_offset(edr);
+    int64_t end[3];
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(write_step(edr, steps[i]));
+        end[i] = md_edr_offset(edr);
+    }
+    int64_t three = end[2], frame = end[2] - end[1];
+    CHECK(end[0] - none == 76 + 8 * N && frame == 76 + 3 * 8 * N && end[1] - end[0] == frame);
     CHECK_OK(md_edr_close(&edr));
 
     md_edr_term others[N];
@@ -163,11 +193,11 @@ static void test_refused(void)
     CHECK(md_edr_open(path, three, seven, N - 1, 0.002, &edr) == SUNDOG_ERR_INPUT);
     CHECK(md_edr_open(path, none - 4, seven, N, 0.002, &edr) == SUNDOG_ERR_INPUT);
     for (int64_t at = none + 1; at < three; at++)
-        if ((at - none) % ((three - none) / 3) != 0) {
+        if (at != end[0] && at != end[1]) {
             CHECK(md_edr_open(path, at, seven, N, 0.002, &edr) == SUNDOG_ERR_INPUT);
             CHECK(error_says("no frame"));
         }
-    CHECK(md_edr_open(path, three + (three - none) / 3, seven, N, 0.002, &edr) ==
+    CHECK(md_edr_open(path, three + frame, seven, N, 0.002, &edr) ==
           SUNDOG_ERR_INPUT); /* shorter than the checkpoint says */
     CHECK(md_edr_open(in_folder("no.edr"), 0, seven, N, 0.002, &edr) == SUNDOG_ERR_IO);
     CHECK(error_says("no.edr"));
@@ -176,7 +206,7 @@ static void test_refused(void)
 
     size_t n;
     unsigned char *bytes = file_read(path, &n);
-    bytes[three - (three - none) / 3 + 9] ^= 1; /* in the magic of the last frame */
+    bytes[three - frame + 9] ^= 1; /* in the magic of the last frame */
     file_write(in_folder("d.edr"), bytes, n);
     free(bytes);
     CHECK(md_edr_open(in_folder("d.edr"), three, seven, N, 0.002, &edr) == SUNDOG_ERR_INPUT);
@@ -210,12 +240,40 @@ static void test_disk_full(void)
     check_file(path, (const int64_t[]){0, 20}, 2);
 }
 
+/* Mean and fluctuation of many samples around a large mean, against two passes. */
+static void test_averages(void)
+{
+    enum { N_SAMPLES = 1000 };
+    md_averages averages;
+    md_averages_create(2, &averages);
+    double sum[2] = {0}, square[2] = {0}, values[2];
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < N_SAMPLES; i++) {
+            values[0] = -1e7 + sin(i), values[1] = i;
+            if (pass == 0) md_averages_add(&averages, values);
+            for (int t = 0; t < 2; t++) {
+                double off = values[t] - sum[t] / N_SAMPLES;
+                if (pass == 0) sum[t] += values[t];
+                if (pass == 1) square[t] += off * off;
+            }
+        }
+    CHECK(md_averages_count(&averages) == N_SAMPLES);
+    for (int t = 0; t < 2; t++) {
+        CHECK(md_averages_sum(&averages, t) == sum[t]);
+        CHECK_NEAR(md_averages_square(&averages, t), square[t], 1e-6 * square[t]);
+    }
+    md_averages_clear(&averages);
+    CHECK(md_averages_count(&averages) == 0 && md_averages_square(&averages, 1) == 0);
+    md_averages_destroy(&averages);
+}
+
 int main(void)
 {
     signal(SIGXFSZ, SIG_IGN);
     folder_create("test_edr");
     test_exact_bytes();
     test_append();
+    test_averages();
     test_refused();
     test_disk_full();
     folder_remove();

@@ -3,7 +3,11 @@
  * its variance N (kT)^2 / 2, both within four standard errors from twenty blocks. The conserved
  * energy, from which the work on all groups is taken, does not drift. Label long. Arguments: number
  * of steps; number of domains. Cannot catch: errors smaller than the statistical ones, about half a
- * per cent of a temperature. */
+ * per cent of a temperature.
+ *
+ * Steps of 1 fs: at 2 fs the half-step kinetic energy of ethanol's fastest angles is above kT / 2
+ * so much that, in contact with water, the whole group shows 302 K there. (The mean of both half
+ * steps, which is what runs report, is 300.4 K then, in ours as in gmx.) */
 #include "md/core/units.h"
 #include "md/in/top.h"
 #include "runs.h"
@@ -77,16 +81,16 @@ int main(int argc, char **argv)
     int fd = mkstemps(mdp, 4);
     CHECK(fd >= 0);
     FILE *file = fdopen(fd, "w");
-    fputs("dt = 0.002\nnstlist = 10\nrcoulomb = 0.9\nrvdw = 0.9\ncoulombtype = reaction-field\n"
+    fputs("dt = 0.001\nnstlist = 10\nrcoulomb = 0.9\nrvdw = 0.9\ncoulombtype = reaction-field\n"
           "constraints = h-bonds\nnstcalcenergy = 10\ntcoupl = v-rescale\ntc-grps = ETH SOL\n"
-          "tau-t = 0.1 0.05\nref-t = 300 300\nnsttcouple = 5\nld-seed = 20\n",
+          "tau-t = 0.1 0.05\nref-t = 300 300\nnsttcouple = 10\nld-seed = 20\n",
           file);
     CHECK(fclose(file) == 0);
     run_way way = {.scheme = MD_SCHEME_RETURN};
     md_run_options options = run_options("grappa-like/0001.5", mdp, &way);
     get_masses(&s, options.top);
     options.nsteps_given = true;
-    options.nsteps = argc > 1 ? atoi(argv[1]) : 50000;
+    options.nsteps = argc > 1 ? atoi(argv[1]) : 60000;
     options.n_domains = argc > 2 ? atoi(argv[2]) : 2;
     options.observe = add_point;
     options.observe_arg = &s;

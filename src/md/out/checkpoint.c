@@ -23,8 +23,8 @@
  * begins that file. 1 and 2 had the grid of the writer in place of TAILS: their outputs are
  * trusted.
  *
- * AVERAGES is there when there are any. THERMO, the thermostat's work on each temperature group, is younger than the first files of
- * version 3. Without it there is one group, whose work is in HEAD.
+ * AVERAGES is there when there are any. THERMO, the thermostat's work on each temperature group, is
+ * younger than the first files of version 3. Without it there is one group, whose work is in HEAD.
  *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
  * that lies within 64 bits, which is how disks and cables fail; and its value is defined by a

@@ -259,6 +259,7 @@ static void run_some(const char *mdp_text, const int grid[3], run_frames *frames
     md_run_options options = run_options("peptide/fre_opls", mdp, &way);
     options.out_dir = out;
     options.cpi = cpi;
+    options.nstlist = 5; /* taken as it is: restarts are exact where an interval begins */
     options.nsteps_given = true;
     options.nsteps = n_steps;
     if (frames) {
@@ -502,6 +503,7 @@ static void test_compressed(void)
         md_run_options options =
             run_options("peptide/fre_opls", mdp, &(run_way){.grid = {2, 1, 1}});
         options.out_dir = parts;
+        options.nstlist = 5;
         options.cpi = in_folder(parts, "state.cpt");
         options.nsteps_given = true;
         options.nsteps = 30;

@@ -192,7 +192,7 @@ static void reserve_clusters(md_pairs *pairs, int n_clusters)
     base_free(pairs->masked_mask);
     pairs->masked = base_alloc((n + 8) * sizeof *pairs->masked);
     pairs->masked_mask = base_alloc((n + 8) * sizeof *pairs->masked_mask);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         base_free(pairs->segment[k]);
         pairs->segment[k] = base_alloc((n + 8) * sizeof *pairs->segment[k]);
     }

@@ -14,7 +14,7 @@
  *
  * Lists exist twice. The outer list holds pairs of clusters whose bounding boxes come within rlist
  * at a rebuild. The working list, made from it by md_pairs_prune, holds those that have at least
- * one pair of rows within the inner radius, sorted into four segments:
+ * one pair of rows within the inner radius or a mask, sorted into four segments:
  *
  *   masked   all 16 pairs, with masks (exclusions, diagonal)
  *   full     all 16 pairs count
@@ -121,7 +121,7 @@ struct md_pairs {
     uint32_t *masked_mask;      /* ... the masks ... */
     int *mark;                  /* [n_clusters]: 1 + place in masked, or 0 */
     md_neighbours neighbours;
-    int *segment[3];
+    int *segment[2];
     size_t capacity_column, capacity_column_row, capacity_row, capacity_cell, capacity_cluster;
 };
 
@@ -134,7 +134,8 @@ struct md_pairs_ops {
      * on. */
     int (*find)(md_pairs *pairs, int i, int axis, bool half, float r, int *out);
     /* Sort the unmasked entries j[n] of one outer list by which halves of cluster i have a pair
-     * within sqrt(r2): out[0] both, out[1] rows 0 and 1, out[2] rows 2 and 3. */
+     * within sqrt(r2): out[0] both, out[1] rows 0 and 1, out[2] rows 2 and 3, each with room for
+     * n + 8. */
     void (*split)(const md_pairs *pairs, int i, const int *j, int n, float r2, int *const out[3],
                   int n_out[3]);
     /* Coordinates of clusters [first, end) from rows->x. */
@@ -143,6 +144,7 @@ struct md_pairs_ops {
 extern const md_pairs_ops md_pairs_ops_c;
 /* compiled on x86 only */
 extern const md_pairs_ops md_pairs_ops_avx2, md_pairs_ops_avx512;
+int md_pairs_find_avx2(md_pairs *pairs, int i, int axis, bool half, float r, int *out);
 void md_pairs_pack_avx2(md_pairs *pairs, const md_rows *rows, int first, int end);
 /* All that this processor runs, best first. */
 const md_pairs_ops *const *md_pairs_ops_known(int *n);

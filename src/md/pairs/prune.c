@@ -13,16 +13,6 @@
 /* Rounding of float coordinates, nm. */
 static const float ROUNDING = 2e-6f;
 
-static bool within(const float *xi, const float *xj, float r2)
-{
-    for (int a = 0; a < MD_CLUSTER; a++)
-        for (int b = 0; b < MD_CLUSTER; b++) {
-            float dx = xi[a] - xj[b], dy = xi[4 + a] - xj[4 + b], dz = xi[8 + a] - xj[8 + b];
-            if (dx * dx + dy * dy + dz * dz <= r2) return true;
-        }
-    return false;
-}
-
 /* Fill the segment that began at `start` up to whole vectors. */
 static void fill_up(md_list *list, int start, int dummy, int n_per_vector)
 {
@@ -35,29 +25,33 @@ static void work_of(md_pairs *pairs, md_list *list, const md_outer *outer, float
     const int n = outer->end - outer->start, *j = list->outer_j + outer->start;
     BASE_RESERVE(list->work, list->capacity_work, list->n_work + 1);
     BASE_RESERVE(list->j, list->capacity_j,
-                 list->n_work_j + n + MD_N_SEGMENTS * n_per_vector);
+                 list->n_work_j + n + 8 + MD_N_SEGMENTS * n_per_vector);
     BASE_RESERVE(list->mask, list->capacity_mask,
                  list->n_work_masks + outer->n_masked + n_per_vector);
     md_work *work = &list->work[list->n_work];
     work->cluster = outer->cluster;
     work->start[0] = list->n_work_j;
     work->mask_start = list->n_work_masks;
-    const float *xi = pairs->xq + (size_t)outer->cluster * MD_XQ;
-    for (int k = 0; k < outer->n_masked; k++) {
-        if (!within(xi, pairs->xq + (size_t)j[k] * MD_XQ, r2)) continue;
-        list->j[list->n_work_j++] = j[k];
-        list->mask[list->n_work_masks++] = list->outer_mask[outer->mask_start + k];
+    /* excluded rows are a few bonds away: not worth a test */
+    const size_t n_masked = (size_t)outer->n_masked;
+    if (n_masked > 0) {
+        memcpy(list->j + list->n_work_j, j, n_masked * sizeof *j);
+        memcpy(list->mask + list->n_work_masks, list->outer_mask + outer->mask_start,
+               n_masked * sizeof *list->mask);
     }
+    list->n_work_j += outer->n_masked;
+    list->n_work_masks += outer->n_masked;
     fill_up(list, work->start[0], pairs->n_clusters, n_per_vector);
     while (list->n_work_masks - work->mask_start < list->n_work_j - work->start[0])
         list->mask[list->n_work_masks++] = 0;
 
-    int n_segment[3];
-    pairs->ops->split(pairs, outer->cluster, j + outer->n_masked, n - outer->n_masked, r2,
-                      pairs->segment, n_segment);
+    int n_segment[3], *const out[3] = {list->j + list->n_work_j, pairs->segment[0],
+                                       pairs->segment[1]};
+    pairs->ops->split(pairs, outer->cluster, j + outer->n_masked, n - outer->n_masked, r2, out,
+                      n_segment);
     for (int s = 0; s < 3; s++) {
         work->start[s + 1] = list->n_work_j;
-        memcpy(list->j + list->n_work_j, pairs->segment[s], (size_t)n_segment[s] * sizeof(int));
+        if (s > 0) memcpy(list->j + list->n_work_j, out[s], (size_t)n_segment[s] * sizeof(int));
         list->n_work_j += n_segment[s];
         fill_up(list, work->start[s + 1], pairs->n_clusters, n_per_vector);
     }
@@ -81,8 +75,9 @@ static bool prunes(const md_pairs *pairs)
 void md_pairs_prune(md_pairs *pairs, const md_rows *rows, md_part part)
 {
     if (!prunes(pairs)) return;
-    pairs->ops->pack(pairs, rows, 0,
-                     part == MD_PART_LOCAL ? pairs->n_owned_clusters : pairs->n_clusters);
+    const bool local = part == MD_PART_LOCAL;
+    pairs->ops->pack(pairs, rows, local ? 0 : pairs->n_owned_clusters,
+                     local ? pairs->n_owned_clusters : pairs->n_clusters);
     md_pairs_make_work(pairs, part, (float)pairs->options.rprune);
 }
 
@@ -121,9 +116,9 @@ void md_pairs_destroy(md_pairs **pairs_to_free)
     for (int k = 0; k < 3; k++) {
         base_free(p->lo[k]);
         base_free(p->hi[k]);
-        base_free(p->segment[k]);
     }
     for (int k = 0; k < 2; k++) {
+        base_free(p->segment[k]);
         base_free(p->neighbours.lo[k]);
         base_free(p->neighbours.hi[k]);
     }

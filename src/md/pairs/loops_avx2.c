@@ -145,7 +145,7 @@ static inline int keep(int *out, __m256i j, unsigned bits)
     return __builtin_popcount(bits);
 }
 
-/* 8 entries a time; what is left over is filled up with the dummy cluster, which is near nothing. */
+/* 8 entries a time; what is left over is filled up with the dummy cluster, near to nothing. */
 static void split_avx2(const md_pairs *pairs, int i, const int *j, int n, float radius2,
                        int *const out[3], int n_out[3])
 {

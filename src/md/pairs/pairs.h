@@ -29,8 +29,9 @@ void md_pairs_create(const md_pairs_options *options, md_pairs **out);
 void md_pairs_destroy(md_pairs **pairs);
 /* Rows have changed: grid, clusters, lists of both parts. */
 sundog_status md_pairs_rebuild(md_pairs *pairs, const md_rows *rows);
-/* Make the working lists of one part from the current x with the inner radius, LOCAL first, as ghosts
- * may arrive only while it runs. Does nothing without an inner radius. A rebuild has done it already for its own x. */
+/* Make the working lists of one part from the current x with the inner radius, LOCAL first, as
+ * ghosts may arrive only while it runs. Does nothing without an inner radius. A rebuild has done it
+ * already for its own x. */
 void md_pairs_prune(md_pairs *pairs, const md_rows *rows, md_part part);
 /* For reports, over both parts: clusters, cluster pairs of the outer and of the working lists. */
 typedef struct md_pairs_stats {

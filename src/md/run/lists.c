@@ -3,13 +3,14 @@
  * filtered every p steps to radius Q, at d times the density of water:
  *
  *      force    185 d (Q + 0.19)^3
- *      filter    57 d (R + 0.43)^3   m / n          m = n / p, rounded up: once with each list
- *      list     (530 + 226 d R^3) / n               repartition included
+ *      filter    42 d (R + 0.43)^3   m / n          m = n / p, rounded up: once with each list
+ *      list     (530 + 95 d R^3) / n               repartition included
  *
  * R and Q follow from n, p and the tolerance (md/pairs/buffer.h); the lengths added to them are
  * what clusters reach beyond their rows. The numbers are a fit to the 12,000 atoms of
- * grappa-like/0012 on one core with AVX2, n from 10 to 40 and p from 4 to 10, and only their ratios
- * matter. The minimum is flat: between n = 20 and 40 there the total changes by 3 %. Therefore
+ * grappa-like/0012 on one core with AVX2, n from 10 to 40 and p from 4 to 10 (docs/speed.md), and
+ * only their ratios matter. The minimum is flat: between n = 20 and 40 there the total changes by
+ * 3 %. Therefore
  *
  *  - the model has constants instead of timings: a run chooses the same lists on every machine and
  *    every day, so it can be repeated bit for bit, and a restart has the lists of its first part;
@@ -51,8 +52,8 @@ static double cost(const md_lists *lists, double density)
         m = ceil(n / lists->nstprune);
         q = lists->rprune;
     }
-    return 185 * d * cube(q + 0.19) + 57 * d * cube(lists->rlist + 0.43) * m / n +
-           (530 + 226 * d * cube(lists->rlist)) / n;
+    return 185 * d * cube(q + 0.19) + 42 * d * cube(lists->rlist + 0.43) * m / n +
+           (530 + 95 * d * cube(lists->rlist)) / n;
 }
 
 /* What a choice is made for, and the radii of filters[], made when asked for: they take time. */

@@ -45,6 +45,9 @@ static void check_written(const md_checkpoint *read)
     FUZZ_CHECK(n_bytes == 0 || memcmp(a->x, b->x, n_bytes) == 0);
     FUZZ_CHECK(n_bytes == 0 || memcmp(a->v, b->v, n_bytes) == 0);
     FUZZ_CHECK(memcmp(read->output_offset, again.output_offset, sizeof again.output_offset) == 0);
+    FUZZ_CHECK(read->n_averages == again.n_averages);
+    FUZZ_CHECK(read->n_averages == 0 || memcmp(read->averages, again.averages,
+                                               read->n_averages * sizeof *read->averages) == 0);
     md_checkpoint_destroy(&again);
     fuzz_remove("b.cpt");
     fuzz_remove("b_prev.cpt");
@@ -63,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect_text(status);
     fuzz_remove("a.cpt");
     if (status != SUNDOG_OK) return 0;
-    FUZZ_CHECK((size_t)checkpoint.state.n_atoms <= size);
+    FUZZ_CHECK((size_t)checkpoint.state.n_atoms <= size && checkpoint.n_averages <= size);
     if (size % 16 == 0) check_written(&checkpoint); /* syncs to disk: slow */
     md_checkpoint_destroy(&checkpoint);
     return 0;

@@ -12,6 +12,7 @@
  */
 #include "fuzz.h"
 
+#include "md/in/index.h"
 #include "md/in/top.h"
 
 #include <ctype.h>
@@ -168,6 +169,21 @@ static void check_topology(const md_topology *t)
     FUZZ_CHECK(place.atom == t->moltype[place.moltype].n_atoms - 1);
 }
 
+/* The groups of a topology: no atom beyond it. */
+static void check_groups_of(const md_topology *t)
+{
+    md_index index;
+    memset(&index, 0, sizeof index);
+    md_index_defaults(t, &index);
+    for (int g = 0; g < index.n; g++) {
+        const md_index_group *group = &index.group[g];
+        for (size_t r = 0; r < group->n_ranges; r++)
+            FUZZ_CHECK(0 <= group->range[r].first && group->range[r].first < group->range[r].end &&
+                       group->range[r].end <= t->n_atoms);
+    }
+    md_index_destroy(&index);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
@@ -194,6 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect_text(status);
     FUZZ_CHECK(memchr(notes, '\0', sizeof notes));
     if (topology) check_topology(topology);
+    if (topology && topology->n_atoms < 10000) check_groups_of(topology);
     md_topology_destroy(&topology);
     for (int k = 0; k < b.n_files; k++) fuzz_remove(b.name[k]);
     return 0;

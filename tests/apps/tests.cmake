@@ -16,3 +16,6 @@ foreach(with gmx python)
     $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} ${with})
   set_tests_properties(foreign_${with} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
+add_test(NAME program_kills COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_kills.sh
+  $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} 18)
+set_tests_properties(program_kills PROPERTIES TIMEOUT 900 LABELS long)

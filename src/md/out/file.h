@@ -13,12 +13,22 @@
 #define MD_FILE_H
 #include "base/status.h"
 
+#include <string.h>
+
 typedef struct md_file md_file;
 
 /* append_at < 0: create anew. Otherwise cut the existing file to that many bytes and go on there;
  * an error if the file is missing or shorter. */
 sundog_status md_file_open(const char *path, int64_t append_at, md_file **out);
 sundog_status md_file_write(md_file *file, const void *bytes, size_t n_bytes);
+/* A float as md_file_write_be32 takes it. */
+static inline uint32_t md_float_bits(double value)
+{
+    float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return bits;
+}
 /* 32-bit words in big endian (XDR) order. */
 sundog_status md_file_write_be32(md_file *file, const uint32_t *words, size_t n_words);
 sundog_status md_file_end_record(md_file *file);

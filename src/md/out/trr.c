@@ -25,14 +25,6 @@ struct md_trr {
     md_file *file;
 };
 
-static uint32_t float_bits(double value)
-{
-    float single = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &single, sizeof bits);
-    return bits;
-}
-
 sundog_status md_trr_open(const char *path, int64_t append_at, md_trr **out)
 {
     md_file *file;
@@ -62,8 +54,8 @@ static sundog_status write_header(md_file *file, int64_t step, double time, int6
         (uint32_t)n_atoms,
         (uint32_t)(uint64_t)step,
         0,
-        float_bits(time),
-        float_bits(0.0),
+        md_float_bits(time),
+        md_float_bits(0.0),
     };
     BASE_TRY(md_file_write_be32(file, start, sizeof start / sizeof *start));
     BASE_TRY(md_file_write(file, "GMX_trn_file", 12));
@@ -76,7 +68,7 @@ static sundog_status write_doubles(md_file *file, const double (*x)[3], int64_t 
     for (int64_t first = 0; first < n_rows; first += CHUNK_ATOMS) {
         int64_t n = n_rows - first < CHUNK_ATOMS ? n_rows - first : CHUNK_ATOMS;
         for (int64_t i = 0; i < n; i++)
-            for (int k = 0; k < 3; k++) words[3 * i + k] = float_bits(x[first + i][k]);
+            for (int k = 0; k < 3; k++) words[3 * i + k] = md_float_bits(x[first + i][k]);
         BASE_TRY(md_file_write_be32(file, words, (size_t)n * 3));
     }
     return SUNDOG_OK;

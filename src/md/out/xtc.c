@@ -35,14 +35,6 @@ struct md_xtc {
     md_xtc_pack pack;
 };
 
-static uint32_t float_bits(double value)
-{
-    float single = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &single, sizeof bits);
-    return bits;
-}
-
 sundog_status md_xtc_open(const char *path, int64_t append_at, double precision, md_xtc **out)
 {
     if (!(precision > 0.0 && precision < 1e9))
@@ -110,14 +102,14 @@ static sundog_status write_plain(md_file *file, int64_t n_atoms, const double (*
 {
     uint32_t words[3 * MAX_PLAIN_ATOMS];
     for (int64_t i = 0; i < n_atoms; i++)
-        for (int k = 0; k < 3; k++) words[3 * i + k] = float_bits(x[i][k]);
+        for (int k = 0; k < 3; k++) words[3 * i + k] = md_float_bits(x[i][k]);
     return md_file_write_be32(file, words, (size_t)n_atoms * 3);
 }
 
 static sundog_status write_packed(md_xtc *xtc)
 {
     const md_xtc_pack *pack = &xtc->pack;
-    uint32_t words[9] = {float_bits((double)xtc->precision)};
+    uint32_t words[9] = {md_float_bits((double)xtc->precision)};
     for (int k = 0; k < 3; k++) {
         words[1 + k] = (uint32_t)pack->min[k];
         words[4 + k] = (uint32_t)pack->max[k];
@@ -147,8 +139,9 @@ sundog_status md_xtc_write(md_xtc *xtc, int64_t step, double time, const md_box 
                              "holds 2^31 - 1: lower compressed-x-precision",
                              md_file_path(xtc->file), xtc->pack.n_bytes);
     }
-    uint32_t words[14] = {XTC_MAGIC, (uint32_t)n_atoms, (uint32_t)(uint64_t)step, float_bits(time)};
-    for (int k = 0; k < 9; k++) words[4 + k] = float_bits(box->m[k / 3][k % 3]);
+    uint32_t words[14] = {XTC_MAGIC, (uint32_t)n_atoms, (uint32_t)(uint64_t)step,
+                          md_float_bits(time)};
+    for (int k = 0; k < 9; k++) words[4 + k] = md_float_bits(box->m[k / 3][k % 3]);
     words[13] = (uint32_t)n_atoms;
     BASE_TRY(md_file_write_be32(xtc->file, words, 14));
     if (packed)

@@ -5,7 +5,7 @@
 #   test_kills.sh SUNDOG SOURCE_DIR [KILLS_A_SETTING [SEED [SETTING...]]]
 sundog_and_source="$1 $2"
 kills=${3:-6} seed=${4:-1}
-[ $# -le 4 ] && set -- "$1" "$2" "$kills" "$seed" nve nvt groups npt restrained shell
+[ $# -le 4 ] && set -- "$1" "$2" "$kills" "$seed" nve nvt groups shell
 shift 4
 settings=$*
 # shellcheck disable=SC2086
@@ -13,7 +13,8 @@ set -- $sundog_and_source
 . "${0%/*}/common.sh"
 
 sed 's/nstxout = .*/nstxout = 10/; s/nsteps = .*/nsteps = 300/' md.mdp >nvt.mdp
-sed 's/nstxout = .*/nstxout = 10/; s/nsteps = .*/nsteps = 300/' nve.mdp >nve1.mdp && mv nve1.mdp nve.mdp
+sed 's/nstxout = .*/nstxout = 10/; s/nsteps = .*/nsteps = 300/' nve.mdp >long.mdp
+mv long.mdp nve.mdp
 cp nvt.mdp shell.mdp
 {
     sed 's/tc-grps = .*/tc-grps = ETH SOL/; s/tau-t = .*/tau-t = 0.1 0.4/

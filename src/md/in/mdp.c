@@ -394,9 +394,6 @@ static sundog_status check_freezing(reader *r)
         if (first != 'Y' && first != 'y' && first != 'N' && first != 'n')
             return fail_at(r, "freezedim", "freezedim: %.40s: expected Y or N", word[k]);
     }
-    if (n > 0 && p->integrator != MD_INTEGRATOR_MD)
-        return fail_at(r, "freezegrps", "freezegrps: not supported with minimisation; position "
-                       "restraints may serve");
     return SUNDOG_OK;
 }
 

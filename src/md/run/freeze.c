@@ -64,14 +64,19 @@ void md_freeze_rebuild(md_worker *w)
     }
 }
 
-void md_freeze_velocities(md_worker *w)
+void md_freeze_vectors(const md_worker *w, double (*of_rows)[3])
 {
     for (int i = 0; i < w->n_frozen; i++) {
         int row = w->frozen[i];
         unsigned bits = w->system->groups.frozen[w->rows->gid[row]];
         for (int k = 0; k < 3; k++)
-            if (bits >> k & 1) w->rows->v[row][k] = 0;
+            if (bits >> k & 1) of_rows[row][k] = 0;
     }
+}
+
+void md_freeze_velocities(md_worker *w)
+{
+    md_freeze_vectors(w, w->rows->v);
 }
 
 void md_freeze_positions(md_worker *w)

@@ -15,4 +15,6 @@ void md_freeze_rebuild(md_worker *w);
 /* Frozen rows back to x_old and at rest. */
 void md_freeze_positions(md_worker *w);
 void md_freeze_velocities(md_worker *w);
+/* Zero along frozen axes; [n_owned] velocities or forces. */
+void md_freeze_vectors(const md_worker *w, double (*of_rows)[3]);
 #endif

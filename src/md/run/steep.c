@@ -27,6 +27,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "md/core/vec.h"
+#include "md/run/freeze.h"
 #include "md/run/minimum.h"
 #include "md/run/sums.h"
 #include "md/run/worker.h"
@@ -69,7 +70,18 @@ static void put_back(md_worker *w)
 
 /* ---- one evaluation -------------------------------------------------------------------------- */
 
-/* rows->f without what acts along constraints, to d->f; the constraint virial to sums. */
+/* virial += factor * sum over owned rows of x (outer) f */
+static void add_virial(const descent *d, double factor, double virial[3][3])
+{
+    const md_rows *rows = d->w->rows;
+    for (int row = 0; row < rows->n_owned; row++)
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                virial[a][b] += factor * (rows->x[row][a] - rows->origin[a]) * d->f[row][b];
+}
+
+/* rows->f without what acts on frozen atoms and along constraints, to d->f; the constraint virial
+ * to sums. */
 static sundog_status project(descent *d, md_step_sums *sums)
 {
     md_worker *w = d->w;
@@ -77,16 +89,14 @@ static sundog_status project(descent *d, md_step_sums *sums)
     BASE_RESERVE(d->f, d->f_capacity, rows->capacity);
     for (int row = 0; row < rows->n_owned; row++)
         for (int k = 0; k < 3; k++) d->f[row][k] = (double)rows->f[row][k];
+    md_freeze_vectors(w, d->f);
     if (!w->system->has_constraints) return SUNDOG_OK;
     md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);
+    add_virial(d, 0.5, sums->terms.virial);
     sundog_status status =
         md_constrain_velocities(w->constrain, rows, (const double(*)[3])rows->x, d->f);
     if (status != SUNDOG_OK && status != SUNDOG_ERR_PHYSICS) return status; /* found below, too */
-    for (int row = 0; row < rows->n_owned; row++)
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < 3; b++)
-                sums->terms.virial[a][b] -= 0.5 * (rows->x[row][a] - rows->origin[a]) *
-                                            (d->f[row][b] - (double)rows->f[row][b]);
+    add_virial(d, -0.5, sums->terms.virial);
     int64_t n;
     double max;
     md_constrain_deviation(w->constrain, rows, (const double(*)[3])rows->x, &max,
@@ -151,6 +161,7 @@ static sundog_status move(descent *d, bool *valid, double *moved)
     double scale = d->length / d->minimum.f_max;
     for (int row = 0; row < rows->n_owned; row++)
         for (int k = 0; k < 3; k++) rows->x[row][k] += scale * rows->v[row][k];
+    md_freeze_positions(w);
     sundog_status status = SUNDOG_OK;
     if (w->system->has_constraints) {
         md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);

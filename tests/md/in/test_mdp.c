@@ -174,8 +174,6 @@ static void test_refusals(void)
          "a.mdp:2: freezegrps names 2 groups, but freezedim has 5 values: three a group"},
         {"freezedim = Y Y Y\n", "a.mdp:1: freezegrps names 0 groups, but freezedim has 3 values"},
         {"freezegrps = A\nfreezedim = Y Y X\n", "a.mdp:2: freezedim: X: expected Y or N"},
-        {"integrator = steep\nfreezegrps = A\nfreezedim = Y Y Y\n",
-         "a.mdp:2: freezegrps: not supported with minimisation"},
         {"nwall = 2\n", "a.mdp:1: nwall = 2 is not supported; supported: 0"},
         {"electric-field-z = 0 0.1 0 0\n",
          "a.mdp:1: electric-field-z = 0 0.1 0 0 is not supported"},

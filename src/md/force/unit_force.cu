@@ -68,12 +68,22 @@ static __device__ __forceinline__ void add(lane_atoms &i, int a, const pair_dist
     i.fz[a] = fmaf(f, d.dz, i.fz[a]);
 }
 
+/* 2 krf. Where the force vanishes at the cut-off, the value that makes it vanish with the root as
+ * it is taken: padding and pairs beyond the cut-off are many, and add up what it is off by. */
+template <bool VANISHES>
+static __device__ __forceinline__ float twice_krf(const unit_parameters<float> &p)
+{
+    if (!VANISHES) return p.twice_krf;
+    const float ri = rsqrt_approx(p.rc2);
+    return ri * ri * ri;
+}
+
 /* Coulomb's F / r without the charges. */
 template <bool VANISHES>
 static __device__ __forceinline__ float coulomb(const unit_parameters<float> &p, float r2)
 {
     float ri = rsqrt_approx(VANISHES ? fminf(r2, p.rc2) : r2);
-    float f = fmaf(ri * ri, ri, -p.twice_krf);
+    float f = fmaf(ri * ri, ri, -twice_krf<VANISHES>(p));
     return VANISHES || r2 < p.rc2 ? f : 0.f;
 }
 
@@ -91,7 +101,7 @@ static __device__ __forceinline__ float full_pair(const unit_parameters<float> &
 {
     const float2 c = lj_of<LJ>(p, i, j);
     float ri = rsqrt_approx(r2), unused;
-    float f = qq * fmaf(ri * ri, ri, -p.twice_krf);
+    float f = qq * fmaf(ri * ri, ri, -twice_krf<VANISHES>(p));
     float lj = unit_lj_force<float, MODIFIER, false>(p, r2, ri, c.x, c.y, &unused);
     if (VANISHES) return r2 < p.rc2 ? f + lj : 0.f;
     return (r2 < p.rc2 ? f : 0.f) + (r2 < p.rv2 ? lj : 0.f);

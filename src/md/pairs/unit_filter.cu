@@ -28,6 +28,8 @@ static __device__ __forceinline__ float work_of(int n_charge, int n_all, int n_t
 }
 
 typedef struct filter_shared {
+    float4 own[MD_UNIT_MOST][MD_UNIT];
+    int n_outer_all[MD_UNIT_MOST], n_outer_charge[MD_UNIT_MOST];
     int n_charge[MD_UNIT_MOST], n_all[MD_UNIT_MOST], first_tail[MD_UNIT_MOST];
     int n_tail[MD_UNIT_MOST], pool[MD_UNIT_MOST], many_lj[MD_UNIT_MOST];
     int by_rank[MD_UNIT_MOST], first_lane[MD_UNIT_MOST], n_lanes[MD_UNIT_MOST];
@@ -41,52 +43,121 @@ typedef struct filter_places {
     float4 *x;                  /* [outer slots], dead once the bits are made; then: */
     uint16_t *pool;             /* entries of all units */
     uint16_t *number;           /* [outer slots] inner number from 1; 0: not wanted */
-    uint32_t *bits;             /* [units][words_a_unit] */
+    uint32_t *bits;             /* [units][words_a_unit], two a chunk: even and odd entries */
     int words_a_unit;
 } filter_places;
 
-static __device__ __forceinline__ float distance2(float4 a, float4 b)
+/* Words of bits: two a chunk, and one chunk more, as both ends of a list may have a part of one. */
+static __host__ __device__ int unit_words(int unit_capacity)
 {
-    float x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
-    return x * x + y * y + z * z;
+    return 2 * (unit_capacity / UNIT_CHUNK + 1);
+}
+
+/* What of the units is asked for again and again. */
+static __device__ void load_units(const unit_arrays &p, filter_shared &s, const filter_places &at,
+                                  int first, int n_units)
+{
+    const int u = threadIdx.x;
+    if (u >= n_units) return;
+    const int begin = p.tail_start[first + u];
+    const int4 unit = ((const int4 *)p.view.unit)[first + u];
+    const int2 n = p.n_outer[first + u];
+    const int row[MD_UNIT] = {unit.x, unit.y, unit.z};
+    s.first_tail[u] = begin;
+    s.n_tail[u] = p.tail_start[first + u + 1] - begin;
+    s.many_lj[u] = unit.w;
+    s.n_outer_all[u] = n.x;
+    s.n_outer_charge[u] = n.y;
+    for (int a = 0; a < MD_UNIT; a++) {
+        const int slot = p.tail_slot[begin + (row[a] >= 0 ? a : 0)];
+        s.own[u][a] = unit_centre_of(at.x[slot == 65535 ? 0 : slot]);
+    }
+}
+
+/* A unit's outer list in chunks of 64 entries, two a lane: those of the beginning, then those of
+ * the end, read backwards. */
+typedef struct outer_chunks {
+    const uint32_t *list;
+    int n_all, n_charge, capacity, n_first, n;      /* n_first of n chunks are of the beginning */
+} outer_chunks;
+
+static __device__ __forceinline__ outer_chunks chunks_of(const unit_arrays &p,
+                                                         const filter_shared &s, int first, int u)
+{
+    outer_chunks c;
+    c.list = (const uint32_t *)(p.outer + (size_t)(first + u) * p.unit_capacity);
+    c.n_all = s.n_outer_all[u];
+    c.n_charge = s.n_outer_charge[u];
+    c.capacity = p.unit_capacity;
+    c.n_first = (c.n_all + UNIT_CHUNK - 1) / UNIT_CHUNK;
+    c.n = c.n_first + (c.n_charge + UNIT_CHUNK - 1) / UNIT_CHUNK;
+    return c;
+}
+
+static __device__ __forceinline__ int chunk_start(const outer_chunks &c, int k)
+{
+    return k < c.n_first ? k * UNIT_CHUNK : c.capacity - (k - c.n_first + 1) * UNIT_CHUNK;
+}
+
+/* Two entries of a lane, low and high half; 0 beyond the list's chunks. */
+static __device__ __forceinline__ uint32_t chunk_word(const outer_chunks &c, int k)
+{
+    return k < c.n ? __ldg(c.list + chunk_start(c, k) / 2 + (threadIdx.x & 31)) : 0;
+}
+
+/* Which of a lane's two entries of chunk k are real: all but in the last chunk of each end. */
+static __device__ __forceinline__ void are_entries(const outer_chunks &c, int k, bool is[2])
+{
+    const int left = k < c.n_first ? c.n_all - k * UNIT_CHUNK
+                                   : c.n_charge - (k - c.n_first) * UNIT_CHUNK;
+    is[0] = is[1] = true;
+    if (left >= UNIT_CHUNK) return;
+    const int e = 2 * (int)(threadIdx.x & 31), rest = UNIT_CHUNK - left;
+    is[0] = k < c.n_first ? e < left : e >= rest;
+    is[1] = k < c.n_first ? e + 1 < left : e + 1 >= rest;
 }
 
 /* Step 2 for unit u of the block. */
 static __device__ void choose(const unit_arrays &p, filter_shared &s, const filter_places &at,
                               int first, int u)
 {
-    const int lane = threadIdx.x & 31, n = p.n_outer[first + u];
-    const float reach2 = p.rinner * p.rinner;
-    const int begin = p.tail_start[first + u], end = p.tail_start[first + u + 1];
-    const uint16_t *outer = p.outer + (size_t)(first + u) * p.unit_capacity;
+    enum { AHEAD = 4 };
+    const int lane = threadIdx.x & 31;
+    const outer_chunks c = chunks_of(p, s, first, u);
+    uint2 *bits = (uint2 *)(at.bits + u * at.words_a_unit);
     float4 own[MD_UNIT];
-    for (int a = 0; a < MD_UNIT; a++) {
-        bool is = p.view.unit[first + u][a] >= 0;
-        int slot = p.tail_slot[begin + (is ? a : 0)];
-        own[a] = at.x[slot == 65535 ? 0 : slot];
+    for (int a = 0; a < MD_UNIT; a++) own[a] = s.own[u][a];
+    int n_all = 0, n_charge = 0;
+    for (int k0 = 0; k0 < c.n; k0 += AHEAD) {
+        uint32_t word[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) word[k] = chunk_word(c, k0 + k);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (k0 + k >= c.n) break;
+            bool is[2];
+            are_entries(c, k0 + k, is);
+            const int o0 = is[0] ? word[k] & 65535 : 0, o1 = is[1] ? word[k] >> 16 : 0;
+            const float4 x0 = at.x[o0], x1 = at.x[o1];
+            const bool in0 = is[0] && unit_near(own, x0) < x0.w;
+            const bool in1 = is[1] && unit_near(own, x1) < x1.w;
+            if (in0) at.number[o0] = 1;
+            if (in1) at.number[o1] = 1;
+            const uint32_t mask0 = __ballot_sync(~0u, in0), mask1 = __ballot_sync(~0u, in1);
+            if (lane == 0) bits[k0 + k] = make_uint2(mask0, mask1);
+            const int n = __popc(mask0) + __popc(mask1);
+            if (k0 + k < c.n_first) n_all += n;
+            else n_charge += n;
+        }
     }
-    int n_charge = 0, n_all = 0;
-    for (int k0 = 0; k0 < n; k0 += 32) {
-        int entry = k0 + lane < n ? outer[k0 + lane] : 0, slot = entry & 0x7fff;
-        float4 v = at.x[slot];
-        float d2 =
-            fminf(distance2(v, own[0]), fminf(distance2(v, own[1]), distance2(v, own[2])));
-        bool in = k0 + lane < n && d2 < reach2;
-        if (in) at.number[slot] = 1;
-        uint32_t mask = __ballot_sync(~0u, in), charge = __ballot_sync(~0u, entry >> 15);
-        if (lane == 0) at.bits[u * at.words_a_unit + (k0 >> 5)] = mask;
-        n_charge += __popc(mask & charge);
-        n_all += __popc(mask & ~charge);
+    for (int k = lane; k < s.n_tail[u]; k += 32) {
+        const int slot = p.tail_slot[s.first_tail[u] + k];
+        if (slot != 65535) at.number[slot] = 1;
     }
-    for (int k = begin + lane; k < end; k += 32)
-        if (p.tail_slot[k] != 65535) at.number[p.tail_slot[k]] = 1;
     if (lane) return;
     s.n_charge[u] = n_charge;
     s.n_all[u] = n_all;
-    s.first_tail[u] = begin;
-    s.n_tail[u] = end - begin;
-    s.many_lj[u] = p.view.unit[first + u][3];
-    s.work[u] = work_of(n_charge, n_all, end - begin, s.many_lj[u]);
+    s.work[u] = work_of(n_charge, n_all, s.n_tail[u], s.many_lj[u]);
 }
 
 /* Step 3; returns the number of inner slots, the empty one included. */
@@ -117,7 +188,7 @@ static __device__ int number_slots(const unit_arrays &p, filter_shared &s, const
 /* Lanes without an entry would only add what padding is off by. */
 static __device__ __forceinline__ int lanes_for(const filter_shared &s, int u, float a_lane)
 {
-    return min((int)ceilf(s.work[u] / a_lane), max(1, s.n_charge[u] + s.n_all[u]));
+    return min((int)ceilf(s.work[u] * __frcp_rn(a_lane)), max(1, s.n_charge[u] + s.n_all[u]));
 }
 
 /* The least work a lane with which the units need no more lanes than there are: 32 guesses at a
@@ -208,20 +279,26 @@ static __device__ void deal_lanes(const unit_arrays &p, filter_shared &s, int n_
 static __device__ void gather(const unit_arrays &p, const filter_shared &s, const filter_places &at,
                               int first, int u)
 {
-    const int lane = threadIdx.x & 31, n = p.n_outer[first + u];
+    enum { AHEAD = 4 };
+    const int lane = threadIdx.x & 31;
     const uint32_t before = (1u << lane) - 1;
-    const uint16_t *outer = p.outer + (size_t)(first + u) * p.unit_capacity;
-    int all = s.pool[u], charge_only = all + s.n_all[u];
-    for (int k0 = 0; k0 < n; k0 += 32) {
-        int entry = k0 + lane < n ? outer[k0 + lane] : 0;
-        uint32_t mask = at.bits[u * at.words_a_unit + (k0 >> 5)];
-        uint32_t charge = __ballot_sync(~0u, entry >> 15);
-        bool is_charge = entry >> 15;
-        uint32_t mine = mask & (is_charge ? charge : ~charge);
-        int place = (is_charge ? charge_only : all) + __popc(mine & before);
-        if (mask >> lane & 1) at.pool[place] = (uint16_t)(at.number[entry & 0x7fff] * 16);
-        all += __popc(mask & ~charge);
-        charge_only += __popc(mask & charge);
+    const outer_chunks c = chunks_of(p, s, first, u);
+    const uint2 *bits = (const uint2 *)(at.bits + u * at.words_a_unit);
+    int next = s.pool[u];               /* those of the end follow those of the beginning */
+    for (int k0 = 0; k0 < c.n; k0 += AHEAD) {
+        uint32_t word[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) word[k] = chunk_word(c, k0 + k);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (k0 + k >= c.n) break;
+            const uint2 mask = bits[k0 + k];
+            const int place = next + __popc(mask.x & before) + __popc(mask.y & before);
+            const bool in0 = mask.x >> lane & 1, in1 = mask.y >> lane & 1;
+            if (in0) at.pool[place] = (uint16_t)(at.number[word[k] & 65535] * 16);
+            if (in1) at.pool[place + in0] = (uint16_t)(at.number[word[k] >> 16] * 16);
+            next += __popc(mask.x) + __popc(mask.y);
+        }
     }
 }
 
@@ -270,21 +347,24 @@ static __device__ int words_of(const md_unit_warp &w)
     return 32 * ((w.n_tail & 65535) + (w.n_charge + 1) / 2 + (w.n_all + 1) / 2);
 }
 
-static __device__ __forceinline__ uint32_t entry_at(const uint16_t *pool, const deal &d, int step)
+/* Entry e of a share: all others, then charge-only; 0 beyond. Without a branch. */
+static __device__ __forceinline__ uint32_t entry_at(const uint16_t *pool, const deal &d, int e)
 {
-    if (d.unit == IDLE) return 0;
-    int e = d.place + step * d.stride, c = e - d.n_all;
-    if (c < 0) return pool[d.all + e];
-    return c < d.n_charge ? pool[d.charge + c] : 0;
+    const bool is = e < d.n_all + d.n_charge;
+    const int at = e < d.n_all ? d.all + e : d.charge - d.n_all + e;
+    const uint32_t entry = pool[is ? at : 0];
+    return is ? entry : 0;
 }
 
 /* Two steps a word, from `step` on. */
 static __device__ void write_steps(const uint16_t *pool, const deal &d, int step, int n,
                                    uint32_t *out)
 {
-    for (int k = 0; k < n; k += 2) {
-        uint32_t low = entry_at(pool, d, step + k);
-        uint32_t high = k + 1 < n ? entry_at(pool, d, step + k + 1) : 0;
+    int e = d.place + step * d.stride;
+#pragma unroll 4
+    for (int k = 0; k < n; k += 2, e += 2 * d.stride) {
+        const uint32_t low = entry_at(pool, d, e);
+        const uint32_t high = k + 1 < n ? entry_at(pool, d, e + d.stride) : 0;
         out[16 * k] = low | high << 16;
     }
 }
@@ -338,19 +418,22 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     at.x = dynamic;
     at.pool = (uint16_t *)dynamic;
     at.bits = (uint32_t *)((char *)dynamic + p.filter_bytes);
-    at.words_a_unit = p.unit_capacity / 32;
+    at.words_a_unit = unit_words(p.unit_capacity);
     at.number = (uint16_t *)(at.bits + MD_UNIT_MOST * at.words_a_unit);
     const int b = blockIdx.x, t = threadIdx.x, warp = t >> 5;
     const int first = p.view.block_start[b], n_units = p.view.block_start[b + 1] - first;
     const int n_outer = p.n_outer_slots[b];
     const int4 centre = p.centre[b];
     const uint32_t row_mask = (1u << p.view.row_bits) - 1;
+#pragma unroll 4
     for (int o = t; o < n_outer; o += UNIT_BUILDERS) {
         uint32_t word = p.outer_slot[(size_t)b * p.outer_capacity + o];
         float3 d = unit_offset(row[word & row_mask], centre, p.view.scale);
-        at.x[o] = make_float4(d.x, d.y, d.z, 0);
+        at.x[o] = make_float4(d.x, d.y, d.z, unit_room(d, p.rinner));
         at.number[o] = 0;
     }
+    __syncthreads();
+    load_units(p, s, at, first, n_units);
     __syncthreads();
     for (int u = warp; u < n_units; u += WARPS) choose(p, s, at, first, u);
     __syncthreads();
@@ -391,7 +474,8 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
 
 size_t unit_filter_bytes(int outer_capacity, int unit_capacity, int filter_bytes)
 {
-    return (size_t)filter_bytes + (size_t)MD_UNIT_MOST * unit_capacity / 32 * sizeof(uint32_t) +
+    return (size_t)filter_bytes +
+           (size_t)MD_UNIT_MOST * (size_t)unit_words(unit_capacity) * sizeof(uint32_t) +
            (size_t)outer_capacity * sizeof(uint16_t);
 }
 

@@ -12,19 +12,21 @@
 
 enum {
     UNIT_BUILDERS = 1024,       /* threads of a block of search and filter */
-    UNIT_LEAVES = 1024          /* leaves in reach of a block, at most */
+    UNIT_LEAVES = 1024,         /* leaves in reach of a block, at most */
+    UNIT_CHUNK = 64             /* entries of an outer list that a warp takes at a time */
 };
 
 /* What a build needed, at most over all blocks. */
 typedef struct unit_need {
-    int leaves, outer_slots, unit_list, slots, list_words, entries;
+    int leaves, outer_slots, candidates, unit_list, slots, list_words, entries;
     int images;                 /* 1: a block reaches beyond half a period */
 } unit_need;
 
 typedef struct unit_arrays {
     md_unit_view view;
     int n_leaves, n_rows;
-    int outer_capacity, unit_capacity;  /* slots of a block; entries of a unit, a multiple of 64 */
+    int outer_capacity, unit_capacity;  /* slots of a block; entries of a unit, whole chunks */
+    int candidates;                     /* of a warp's units, at most; a multiple of 32 */
     int filter_bytes;                   /* of the part of shared memory that changes its use */
     float rlist, rinner, half[3];
     bool skewed;
@@ -37,11 +39,13 @@ typedef struct unit_arrays {
     uint16_t *tail_slot;                /* [n_tail] outer slot, 65535: out of reach */
     int4 *leaf_at;                      /* middle of a leaf's box, fractions */
     float4 *leaf_half;
+    uint16_t *candidate;                /* [n_blocks][warps][candidates] slots */
     int4 *centre;                       /* [n_blocks] */
     uint32_t *outer_slot;               /* [n_blocks][outer_capacity] words of rows */
     int *n_outer_slots;                 /* [n_blocks] */
-    uint16_t *outer;                    /* [n_units][unit_capacity] slot | charge only << 15 */
-    int *n_outer;                       /* [n_units] */
+    uint16_t *outer;                    /* [n_units][unit_capacity] slots: charge-only partners from
+                                           the end backwards, all others from the beginning */
+    int2 *n_outer;                      /* [n_units] all others, charge-only */
     uint32_t *slot, *list, *lanes;
     int *n_slots;
     md_unit_warp *warp;

@@ -19,8 +19,8 @@ enum {
 
 enum list_memory {
     LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL_START, TAIL_ROW,
-    TAIL_MASK, TAIL_GID, TAIL_SLOT, LEAF_AT, LEAF_HALF, CENTRE, OUTER_SLOT, N_OUTER_SLOTS, OUTER,
-    N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, N_MEMORY
+    TAIL_MASK, TAIL_GID, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE, OUTER_SLOT,
+    N_OUTER_SLOTS, OUTER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, N_MEMORY
 };
 
 struct md_unit_lists {
@@ -57,9 +57,11 @@ extern "C" sundog_status md_unit_lists_create(const md_units *units, const md_to
     lists->n_processors = n_processors;
     lists->shared_bytes = shared_bytes;
     lists->filter_shared = (shared_bytes - filter_static) & ~15;
-    lists->most_outer = (shared_bytes - search_static) / (int)unit_search_bytes(1);
+    lists->most_outer =
+        (shared_bytes - search_static) / (int)unit_search_bytes(32) * 32;
     lists->most_units = options->most_units ? options->most_units : MD_UNIT_MOST;
     lists->arrays.outer_capacity = 1024;
+    lists->arrays.candidates = 1024;
     lists->arrays.unit_capacity = 512;
     lists->arrays.view.slot_capacity = 1024;
     lists->arrays.view.list_capacity = 16384;
@@ -120,11 +122,12 @@ static sundog_status reserve(md_unit_lists *l)
         (size_t)l->plan.n_tail * sizeof(uint16_t),
         (size_t)l->plan.n_leaves * sizeof(int4),
         (size_t)l->plan.n_leaves * sizeof(float4),
+        blocks * (UNIT_BUILDERS / 32) * (size_t)a->candidates * sizeof(uint16_t),
         blocks * sizeof(int4),
         blocks * (size_t)a->outer_capacity * sizeof(uint32_t),
         blocks * sizeof(int),
         units * (size_t)a->unit_capacity * sizeof(uint16_t),
-        units * sizeof(int),
+        units * sizeof(int2),
         blocks * (size_t)a->view.slot_capacity * sizeof(uint32_t),
         blocks * sizeof(int),
         (blocks * (size_t)a->view.list_capacity + READ_AHEAD) * sizeof(uint32_t),
@@ -152,11 +155,12 @@ static void set_pointers(md_unit_lists *l)
     a->tail_slot = (uint16_t *)m[TAIL_SLOT].d;
     a->leaf_at = (int4 *)m[LEAF_AT].d;
     a->leaf_half = (float4 *)m[LEAF_HALF].d;
+    a->candidate = (uint16_t *)m[CANDIDATE].d;
     a->centre = (int4 *)m[CENTRE].d;
     a->outer_slot = (uint32_t *)m[OUTER_SLOT].d;
     a->n_outer_slots = (int *)m[N_OUTER_SLOTS].d;
     a->outer = (uint16_t *)m[OUTER].d;
-    a->n_outer = (int *)m[N_OUTER].d;
+    a->n_outer = (int2 *)m[N_OUTER].d;
     a->slot = (uint32_t *)m[SLOT].d;
     a->n_slots = (int *)m[N_SLOTS].d;
     a->list = (uint32_t *)m[LIST].d;
@@ -211,6 +215,7 @@ static bool make_room(md_unit_lists *l, const unit_need *need, bool *smaller)
 {
     unit_arrays *a = &l->arrays;
     int outer = room(a->outer_capacity, need->outer_slots, 1.2, 64);
+    int candidates = room(a->candidates, need->candidates, 1.2, 32);
     int unit = room(a->unit_capacity, need->unit_list, 1.2, 64);
     int slots = room(a->view.slot_capacity, need->slots, 1.2, 32);
     int words = room(a->view.list_capacity, need->list_words, 1.2, 128);
@@ -220,9 +225,11 @@ static bool make_room(md_unit_lists *l, const unit_need *need, bool *smaller)
                need->slots > slots || need->entries * 2 > filter_bytes(l, outer, unit) ||
                filter_bytes(l, outer, unit) < outer * (int)sizeof(float4);
     if (*smaller) return true;
-    bool changed = outer != a->outer_capacity || unit != a->unit_capacity ||
-                   slots != a->view.slot_capacity || words != a->view.list_capacity;
+    bool changed = outer != a->outer_capacity || candidates != a->candidates ||
+                   unit != a->unit_capacity || slots != a->view.slot_capacity ||
+                   words != a->view.list_capacity;
     a->outer_capacity = outer;
+    a->candidates = candidates;
     a->unit_capacity = unit;
     a->view.slot_capacity = slots;
     a->view.list_capacity = words;
@@ -297,8 +304,9 @@ extern "C" sundog_status md_unit_lists_check(md_unit_lists *lists, void *stream)
     unit_need need;
     BASE_TRY(read_need(lists, &need, (cudaStream_t)stream));
     if (need.images || need.leaves > UNIT_LEAVES || need.outer_slots > a->outer_capacity ||
-        need.unit_list > a->unit_capacity || need.slots > a->view.slot_capacity ||
-        need.list_words > a->view.list_capacity || need.entries * 2 > a->filter_bytes)
+        need.candidates > a->candidates || need.unit_list > a->unit_capacity ||
+        need.slots > a->view.slot_capacity || need.list_words > a->view.list_capacity ||
+        need.entries * 2 > a->filter_bytes)
         return base_fail(SUNDOG_ERR_UNSUPPORTED,
                          "pair lists on the GPU overflowed: a block of atoms has become much "
                          "denser since the last repartition");

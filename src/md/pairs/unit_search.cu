@@ -2,9 +2,9 @@
  *
  * A block looks at the bounding boxes of all leaves, then at the rows of those in reach, and keeps
  * the rows within rlist of a box around eight of its units: they get slots, in the order of the
- * leaves, so that 32 slots next to each other are near each other. Then a warp takes four units: of
- * every 32 slots it asks first whether any is in reach of the box around the four, and mostly none
- * is. Exact distances to the three atoms decide.
+ * leaves, so that 32 slots next to each other are near each other: a group. Then a warp takes up to
+ * four units, writes down what is within reach of a box around them, asking groups' boxes first,
+ * and goes through that with each of the four.
  *
  * Rows of a unit's tail are met on the way like all others: their global numbers are in a short
  * range, and who is in it is looked up.
@@ -12,7 +12,7 @@
 #include "md/pairs/unit_kernels.cuh"
 #include "md/pairs/unit_device.cuh"
 
-enum { SUB = 8, N_SUB = MD_UNIT_MOST / SUB, UNITS_A_WARP = MD_UNIT_MOST / 32 };
+enum { SUB = 8, N_SUB = MD_UNIT_MOST / SUB };
 
 static __device__ __forceinline__ void warp_box(float3 v, float3 *lo, float3 *hi)
 {
@@ -114,7 +114,7 @@ static __device__ void load_block(const unit_arrays &p, const int4 *row, search_
     if (t < n) s.own[t] = make_float4(v.x, v.y, v.z, 0);
     for (int u = t; u < n_units; u += UNIT_BUILDERS) {
         int begin = p.tail_start[first + u], end = p.tail_start[first + u + 1];
-        s.tail[u] = make_int4(begin, end, (int)p.tail_gid[first + u][0],
+        s.tail[u] = make_int4(begin, end, (int)(p.tail_gid[first + u][0] & 0x7fffffffu),
                               (int)p.tail_gid[first + u][1]);
         for (int k = begin; k < end; k++) p.tail_slot[k] = 65535;
     }
@@ -162,106 +162,188 @@ static __device__ int find_leaves(const unit_arrays &p, search_shared &s)
     return n;
 }
 
-/* Rows of the leaves within reach of a box of eight units; returns how many. */
-static __device__ int find_slots(const unit_arrays &p, const int4 *row, search_shared &s,
-                                 int n_leaves, int n_sub, float4 *slot_x, uint32_t *slot_row)
+typedef struct search_slots {
+    float4 *x;                  /* [outer slots] relative to the centre; unit_room for rlist */
+    uint32_t *id;               /* [outer slots] global number, 31 bits | charge only << 31 */
+    float4 *group_centre, *group_half;  /* [outer slots / 32] */
+} search_slots;
+
+/* Rows of the leaves within reach of a box of eight units, as bits. */
+static __device__ void choose_rows(const unit_arrays &p, const int4 *row, search_shared &s,
+                                   int n_leaves, int n_sub)
 {
-    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+    enum { AHEAD = 4, WARPS = UNIT_BUILDERS / 32 };
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const float reach2 = p.rlist * p.rlist;
-    for (int c = warp; c < n_leaves; c += UNIT_BUILDERS / 32) {
-        int r = p.leaf_row[s.leaf[c] * MD_UNIT_LEAF + lane];
-        bool in = false;
-        if (r >= 0) {
-            float3 d = unit_offset(row[r], s.centre, p.view.scale);
-            for (int k = 0; k < n_sub && !in; k++)
-                in = gap2(d.x, d.y, d.z, s.sub_centre[k], s.sub_half[k]) < reach2;
+    for (int c0 = warp; c0 < n_leaves; c0 += AHEAD * WARPS) {
+        int r[AHEAD];
+        int4 at[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            int c = c0 + k * WARPS;
+            r[k] = c < n_leaves ? p.leaf_row[s.leaf[c] * MD_UNIT_LEAF + lane] : -1;
         }
-        uint32_t mask = __ballot_sync(~0u, in);
-        if (lane == 0) s.leaf_mask[c] = mask;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) at[k] = row[r[k] < 0 ? 0 : r[k]];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            float3 d = unit_offset(at[k], s.centre, p.view.scale);
+            bool in = false;
+            for (int b = 0; b < n_sub && !in; b++)
+                in = r[k] >= 0 && gap2(d.x, d.y, d.z, s.sub_centre[b], s.sub_half[b]) < reach2;
+            uint32_t mask = __ballot_sync(~0u, in);
+            if (lane == 0 && c0 + k * WARPS < n_leaves) s.leaf_mask[c0 + k * WARPS] = mask;
+        }
     }
-    __syncthreads();
+}
+
+/* Slots for the chosen rows; returns how many there are. */
+static __device__ int fill_slots(const unit_arrays &p, const int4 *row, search_shared &s,
+                                 int n_leaves, const search_slots &slots)
+{
+    enum { AHEAD = 4, WARPS = UNIT_BUILDERS / 32 };
+    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
     int total, mine = t < n_leaves ? __popc(s.leaf_mask[t]) : 0;
     int first = unit_scan(mine, s.scan, &total);
     s.leaf_first[t] = first;
     __syncthreads();
     if (total > p.outer_capacity) return total;
     uint32_t *out = p.outer_slot + (size_t)blockIdx.x * p.outer_capacity;
-    for (int c = warp; c < n_leaves; c += UNIT_BUILDERS / 32) {
-        uint32_t mask = s.leaf_mask[c];
-        if (!(mask >> lane & 1)) continue;
-        int r = p.leaf_row[s.leaf[c] * MD_UNIT_LEAF + lane];
-        int place = s.leaf_first[c] + __popc(mask & ((1u << lane) - 1));
-        float3 d = unit_offset(row[r], s.centre, p.view.scale);
-        slot_x[place] = make_float4(d.x, d.y, d.z, __uint_as_float(p.row_gid[r]));
-        slot_row[place] = (uint32_t)r | (uint32_t)p.row_charge_only[r] << 31;
-        out[place] = p.row_word[r];
+    for (int c0 = warp; c0 < n_leaves; c0 += AHEAD * WARPS) {
+        int r[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            int c = c0 + k * WARPS;
+            bool in = c < n_leaves && (s.leaf_mask[c] >> lane & 1);
+            r[k] = in ? p.leaf_row[s.leaf[c] * MD_UNIT_LEAF + lane] : -1;
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            int c = c0 + k * WARPS;
+            if (r[k] < 0) continue;
+            int place = s.leaf_first[c] + __popc(s.leaf_mask[c] & ((1u << lane) - 1));
+            float3 d = unit_offset(row[r[k]], s.centre, p.view.scale);
+            slots.x[place] = make_float4(d.x, d.y, d.z, unit_room(d, p.rlist));
+            slots.id[place] =
+                (p.row_gid[r[k]] & 0x7fffffffu) | (uint32_t)p.row_charge_only[r[k]] << 31;
+            out[place] = p.row_word[r[k]];
+        }
+    }
+    __syncthreads();
+    for (int g = warp; g * 32 < total; g += WARPS) {
+        float4 v = slots.x[min(g * 32 + lane, total - 1)];
+        float3 lo, hi;
+        warp_box(make_float3(v.x, v.y, v.z), &lo, &hi);
+        if (lane) continue;
+        slots.group_centre[g] = middle(lo, hi);
+        slots.group_half[g] = half_size(lo, hi);
     }
     __syncthreads();
     return total;
 }
 
-/* Is the row in the unit's tail? Then its slot is noted there. */
-static __device__ bool note_tail(const unit_arrays &p, int4 tail, uint32_t row, int slot)
+/* Is the row of a slot in the unit's tail? Then the slot is noted there. */
+static __device__ bool note_tail(const unit_arrays &p, int4 tail, int slot)
 {
+    const uint32_t word = p.outer_slot[(size_t)blockIdx.x * p.outer_capacity + slot];
+    const int row = (int)(word & ((1u << p.view.row_bits) - 1));
     for (int k = tail.x; k < tail.y; k++)
-        if ((uint32_t)p.tail_row[k] == row) {
+        if (p.tail_row[k] == row) {
             p.tail_slot[k] = (uint16_t)slot;
             return true;
         }
     return false;
 }
 
-static __device__ __forceinline__ float distance2(float4 a, float4 b)
-{
-    float x = a.x - b.x, y = a.y - b.y, z = a.z - b.z;
-    return x * x + y * y + z * z;
-}
-
-/* Lists of units [u, end) of the block, at most four, by one warp. */
-static __device__ void list_units(const unit_arrays &p, const search_shared &s, int first, int u,
-                                  int end, int n_slots, const float4 *slot_x,
-                                  const uint32_t *slot_row)
+/* Slots within rlist of a box around units [u, end) of the block, by one warp, into candidate[];
+ * returns how many there are, which may be more than there is room for. */
+static __device__ int find_candidates(const unit_arrays &p, const search_shared &s, int u, int end,
+                                      int n_slots, const search_slots &slots, uint16_t *candidate)
 {
     const int lane = threadIdx.x & 31, n_own = (end - u) * MD_UNIT;
     const float reach2 = p.rlist * p.rlist;
-    float4 w = s.own[u * MD_UNIT + (lane < n_own ? lane : 0)];
+    const float4 w = s.own[u * MD_UNIT + (lane < n_own ? lane : 0)];
     float3 lo, hi;
     warp_box(make_float3(w.x, w.y, w.z), &lo, &hi);
     const float4 centre = middle(lo, hi), half = half_size(lo, hi);
-    int n[UNITS_A_WARP] = {0};
-    for (int o0 = 0; o0 < n_slots; o0 += 32) {
-        int o = o0 + lane;
-        bool here = o < n_slots;
-        float4 v = slot_x[here ? o : 0];
-        here = here && gap2(v.x, v.y, v.z, centre, half) < reach2;
-        if (!__any_sync(~0u, here)) continue;
-        uint32_t r = slot_row[o < n_slots ? o : 0];
+    int n = 0;
+    for (int g0 = 0; g0 * 32 < n_slots; g0 += 32) {
+        bool near = false;
+        if ((g0 + lane) * 32 < n_slots) {
+            float4 c = slots.group_centre[g0 + lane], h = slots.group_half[g0 + lane];
+            h.x += half.x;
+            h.y += half.y;
+            h.z += half.z;
+            near = gap2(c.x, c.y, c.z, centre, h) < reach2;
+        }
+        for (uint32_t groups = __ballot_sync(~0u, near); groups; groups &= groups - 1) {
+            const int o = (g0 + __ffs(groups) - 1) * 32 + lane;
+            const float4 v = slots.x[o < n_slots ? o : 0];
+            const bool in = o < n_slots && gap2(v.x, v.y, v.z, centre, half) < reach2;
+            const uint32_t mask = __ballot_sync(~0u, in);
+            const int place = n + __popc(mask & ((1u << lane) - 1));
+            if (in && place < p.candidates) candidate[place] = (uint16_t)o;
+            n += __popc(mask);
+        }
+    }
+    __syncwarp();
+    return n;
+}
+
+/* The outer list of unit u of the block, by one warp, from its candidates. */
+static __device__ void list_unit(const unit_arrays &p, const search_shared &s, int first, int u,
+                                 const search_slots &slots, const uint16_t *candidate, int n)
+{
+    enum { AHEAD = 4 };
+    const int lane = threadIdx.x & 31, capacity = p.unit_capacity;
+    const uint32_t before = (1u << lane) - 1;
+    const int4 tail = s.tail[u];
+    uint16_t *out = p.outer + (size_t)(first + u) * capacity;
+    float4 own[MD_UNIT];
+    for (int a = 0; a < MD_UNIT; a++) own[a] = unit_centre_of(s.own[u * MD_UNIT + a]);
+    int n_all = 0, n_charge = 0;
+    for (int k0 = lane; k0 - lane < n; k0 += 32 * AHEAD) {
+        int slot[AHEAD];
 #pragma unroll
-        for (int k = 0; k < UNITS_A_WARP; k++) {
-            if (u + k >= end) break;
-            const float4 *own = s.own + (u + k) * MD_UNIT;
-            float d2 = fminf(distance2(v, own[0]),
-                             fminf(distance2(v, own[1]), distance2(v, own[2])));
-            bool in = here && d2 < reach2;
-            int4 tail = s.tail[u + k];
-            if (o < n_slots && __float_as_uint(v.w) - (uint32_t)tail.z <= (uint32_t)tail.w &&
-                note_tail(p, tail, r & 0x7fffffffu, o))
+        for (int k = 0; k < AHEAD; k++) slot[k] = k0 + 32 * k < n ? candidate[k0 + 32 * k] : -1;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (k0 - lane + 32 * k >= n) break;
+            const bool here = slot[k] >= 0;
+            const int o = here ? slot[k] : 0;
+            const float4 v = slots.x[o];
+            const uint32_t id = slots.id[o];
+            bool in = here && unit_near(own, v) < v.w;
+            if (here && (id & 0x7fffffffu) - (uint32_t)tail.z <= (uint32_t)tail.w &&
+                note_tail(p, tail, o))
                 in = false;
-            uint32_t mask = __ballot_sync(~0u, in);
-            int place = n[k] + __popc(mask & ((1u << lane) - 1));
-            if (in && place < p.unit_capacity)
-                p.outer[(size_t)(first + u + k) * p.unit_capacity + place] =
-                    (uint16_t)((uint32_t)o | (r >> 31) << 15);
-            n[k] += __popc(mask);
+            const uint32_t mask = __ballot_sync(~0u, in), charge = __ballot_sync(~0u, id >> 31);
+            const uint32_t mine = mask & (id >> 31 ? charge : ~charge);
+            const int place = __popc(mine & before);
+            const int at = id >> 31 ? capacity - 1 - n_charge - place : n_all + place;
+            n_all += __popc(mask & ~charge);
+            n_charge += __popc(mask & charge);
+            if (in && n_all + n_charge <= capacity) out[at] = (uint16_t)o;
         }
     }
     if (lane) return;
-#pragma unroll
-    for (int k = 0; k < UNITS_A_WARP; k++) {
-        if (u + k >= end) break;
-        p.n_outer[first + u + k] = min(n[k], p.unit_capacity);
-        if (n[k] > p.unit_capacity) atomicMax(&p.need->unit_list, n[k]);
-    }
+    const bool fits = n_all + n_charge <= capacity;
+    p.n_outer[first + u] = fits ? make_int2(n_all, n_charge) : make_int2(0, 0);
+    if (!fits) atomicMax(&p.need->unit_list, n_all + n_charge);
+}
+
+/* Units of the block are dealt to warps in stretches, which are near each other. */
+static __device__ void list_units(const unit_arrays &p, const search_shared &s, int first,
+                                  int n_units, int n_slots, const search_slots &slots)
+{
+    const int warp = threadIdx.x >> 5, WARPS = UNIT_BUILDERS / 32;
+    const int u = n_units * warp / WARPS, end = n_units * (warp + 1) / WARPS;
+    uint16_t *candidate = p.candidate + ((size_t)blockIdx.x * WARPS + warp) * p.candidates;
+    if (u == end) return;
+    int n = find_candidates(p, s, u, end, n_slots, slots, candidate);
+    if ((threadIdx.x & 31) == 0) atomicMax(&p.need->candidates, n);
+    if (n > p.candidates) n = 0;
+    for (int k = u; k < end; k++) list_unit(p, s, first, k, slots, candidate, n);
 }
 
 /* Outer slots and lists of one block of units.
@@ -271,16 +353,22 @@ static __device__ void list_units(const unit_arrays &p, const search_shared &s, 
 static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     search(const __grid_constant__ unit_arrays p, const int4 *row)
 {
-    extern __shared__ float4 slot_x[];
+    extern __shared__ float4 dynamic[];
     __shared__ search_shared s;
-    uint32_t *slot_row = (uint32_t *)(slot_x + p.outer_capacity);
+    const int n_groups = p.outer_capacity / 32;
+    const search_slots slots = {dynamic,
+                                (uint32_t *)(dynamic + p.outer_capacity + 2 * n_groups),
+                                dynamic + p.outer_capacity, dynamic + p.outer_capacity + n_groups};
     const int b = blockIdx.x, first = p.view.block_start[b];
-    const int n_units = p.view.block_start[b + 1] - first, warp = threadIdx.x >> 5;
+    const int n_units = p.view.block_start[b + 1] - first;
     load_block(p, row, s, first, n_units);
     __syncthreads();
     int n_leaves = find_leaves(p, s), n_slots = 0;
-    if (n_leaves <= UNIT_LEAVES)
-        n_slots = find_slots(p, row, s, n_leaves, (n_units + SUB - 1) / SUB, slot_x, slot_row);
+    if (n_leaves <= UNIT_LEAVES) {
+        choose_rows(p, row, s, n_leaves, (n_units + SUB - 1) / SUB);
+        __syncthreads();
+        n_slots = fill_slots(p, row, s, n_leaves, slots);
+    }
     const bool fits = n_leaves <= UNIT_LEAVES && n_slots <= p.outer_capacity;
     if (threadIdx.x == 0) {
         if (!one_image(p, s.half)) p.need->images = 1;
@@ -289,13 +377,13 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
         p.n_outer_slots[b] = fits ? n_slots : 0;
     }
     if (!fits) n_slots = 0;
-    list_units(p, s, first, n_units * warp / 32, n_units * (warp + 1) / 32, n_slots, slot_x,
-               slot_row);
+    list_units(p, s, first, n_units, n_slots, slots);
 }
 
 size_t unit_search_bytes(int outer_capacity)
 {
-    return (size_t)outer_capacity * (sizeof(float4) + sizeof(uint32_t));
+    return (size_t)outer_capacity * (sizeof(float4) + sizeof(uint32_t)) +
+           (size_t)(outer_capacity / 32) * 2 * sizeof(float4);
 }
 
 cudaError_t unit_launch_search(const unit_arrays *p, const int4 *row, cudaStream_t stream)

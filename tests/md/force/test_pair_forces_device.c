@@ -150,7 +150,9 @@ static void run_fast(fast_pairs *fast, device_rows *g)
             off += pow((double)again[i][k] - (double)fast->f[i][k], 2);
             all += pow((double)fast->f[i][k], 2);
         }
-    CHECK(sqrt(off) <= 3e-6 * sqrt(all) + 1e-4 * sqrt(g->rows->n_owned));
+    if (!(sqrt(off) <= 5e-6 * sqrt(all) + 1e-4 * sqrt(g->rows->n_owned)))
+        fprintf(stderr, "with energies %.2g off\n", sqrt(off / all));
+    CHECK(sqrt(off) <= 5e-6 * sqrt(all) + 1e-4 * sqrt(g->rows->n_owned));
     base_free(again);
 }
 
@@ -455,10 +457,15 @@ static void run_point(const point *p)
     md_topology_destroy(&j.topology);
 }
 
-int main(void)
+/* Arguments: systems to run, for a sanitizer; all without. */
+int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     device_required();
-    for (int k = 0; k < N_POINTS; k++) run_point(&points[k]);
+    for (int k = 0; k < N_POINTS; k++) {
+        bool wanted = argc < 2;
+        for (int a = 1; a < argc; a++) wanted |= strcmp(argv[a], points[k].system) == 0;
+        if (wanted) run_point(&points[k]);
+    }
     return 0;
 }

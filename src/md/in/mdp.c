@@ -112,8 +112,9 @@ static sundog_status set_real(reader *r, const md_mdp_key *key, const char *valu
 
 static sundog_status set_reals(reader *r, const md_mdp_key *key, char *value, void *at)
 {
-    md_reals reals = {.n = 0};
+    md_reals reals;
     char *word[MD_MAX_GROUPS];
+    memset(&reals, 0, sizeof reals); /* its padding too: parameters are compared as bytes */
     int n = md_text_split(value, word, MD_MAX_GROUPS);
     if (n > MD_MAX_GROUPS)
         return md_lines_fail(&r->lines, SUNDOG_ERR_UNSUPPORTED, "%s: %d values; at most %d groups "

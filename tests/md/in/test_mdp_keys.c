@@ -352,8 +352,8 @@ static const char *const refused[] = {
     "cutoff-scheme group",
     "pbc no xy",
     "periodic-molecules yes",
-    "coulombtype Ewald PME P3M-AD User PME-Switch PME-User PME-User-Switch "
-    "Generalized-Reaction-Field",
+    "coulombtype Ewald PME P3M-AD User PME-Switch PME-User PME-User-Switch",
+    "coulombtype Generalized-Reaction-Field Shift Switch",
     "coulomb-modifier Force-switch Potential-switch Exact-cutoff",
     "vdwtype PME Shift Switch User",
     "energygrp-table A",

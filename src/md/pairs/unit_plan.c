@@ -101,6 +101,12 @@ typedef struct found_unit {
     double x[3];                /* middle */
 } found_unit;
 
+/* What halving moves about: 16 bytes, in place, so that it reads memory in order. */
+typedef struct middle {
+    float x[3];                 /* nm from rows->origin */
+    int unit;
+} middle;
+
 typedef struct maker {
     const md_units *units;
     const md_topology *topology;
@@ -108,7 +114,7 @@ typedef struct maker {
     md_unit_plan *plan;
     found_unit *found;
     int n_found;
-    int *order;
+    middle *order;
 } maker;
 
 /* Kinds of all rows; key of every owned row: its unit, by the lowest global number in it. */
@@ -191,45 +197,42 @@ static void find_units(maker *m)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static bool before(const maker *m, int a, int b, int axis)
+static bool before(const middle *a, const middle *b, int axis)
 {
-    double xa = m->found[a].x[axis], xb = m->found[b].x[axis];
-    return xa < xb || (xa == xb && a < b);
+    return a->x[axis] < b->x[axis] || (a->x[axis] == b->x[axis] && a->unit < b->unit);
 }
 
-/* Move the units that come first along the axis to order[first .. middle). */
-static void part(maker *m, int first, int middle, int end, int axis)
+/* Move the units that come first along the axis to order[first .. cut). */
+static void part(middle *order, int first, int cut, int end, int axis)
 {
-    int *order = m->order;
     while (end - first > 1) {
-        int pivot = order[first + (end - first) / 2], low = first, high = end - 1;
+        const middle pivot = order[first + (end - first) / 2];
+        int low = first, high = end - 1;
         while (low <= high) {
-            while (before(m, order[low], pivot, axis)) low++;
-            while (before(m, pivot, order[high], axis)) high--;
+            while (before(&order[low], &pivot, axis)) low++;
+            while (before(&pivot, &order[high], axis)) high--;
             if (low > high) break;
-            int swap = order[low];
+            middle swap = order[low];
             order[low++] = order[high];
             order[high--] = swap;
         }
-        if (middle <= high) end = high + 1;
-        else if (middle >= low) first = low;
+        if (cut <= high) end = high + 1;
+        else if (cut >= low) first = low;
         else return;
     }
 }
 
-static int longest_axis(const maker *m, int first, int end)
+static int longest_axis(const middle *order, int first, int end)
 {
-    double lo[3], hi[3];
-    int axis = 0;
-    for (int k = 0; k < 3; k++) {
-        lo[k] = INFINITY;
-        hi[k] = -INFINITY;
-        for (int u = first; u < end; u++) {
-            lo[k] = fmin(lo[k], m->found[m->order[u]].x[k]);
-            hi[k] = fmax(hi[k], m->found[m->order[u]].x[k]);
+    float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int u = first; u < end; u++)
+        for (int k = 0; k < 3; k++) {
+            lo[k] = order[u].x[k] < lo[k] ? order[u].x[k] : lo[k];
+            hi[k] = order[u].x[k] > hi[k] ? order[u].x[k] : hi[k];
         }
+    int axis = 0;
+    for (int k = 1; k < 3; k++)
         if (hi[k] - lo[k] > hi[axis] - lo[axis]) axis = k;
-    }
     return axis;
 }
 
@@ -240,11 +243,11 @@ static void halve(maker *m, int first, int end, int n_blocks, int block)
     if (end - first < 2) return;
     bool inside = n_blocks <= 1;
     int left = inside ? 0 : n_blocks / 2;
-    int middle = inside ? first + (end - first) / 2
-                        : first + (int)((int64_t)(end - first) * left / n_blocks);
-    part(m, first, middle, end, longest_axis(m, first, end));
-    halve(m, first, middle, left, block);
-    halve(m, middle, end, inside ? 0 : n_blocks - left, block + left);
+    int cut = inside ? first + (end - first) / 2
+                     : first + (int)((int64_t)(end - first) * left / n_blocks);
+    part(m->order, first, cut, end, longest_axis(m->order, first, end));
+    halve(m, first, cut, left, block);
+    halve(m, cut, end, inside ? 0 : n_blocks - left, block + left);
 }
 
 static int count_blocks(int n_units, const md_unit_plan_options *options)
@@ -265,13 +268,17 @@ static void make_blocks(maker *m, const md_unit_plan_options *options)
     plan->n_units = m->n_found;
     plan->n_blocks = count_blocks(m->n_found, options);
     m->order = base_alloc(((size_t)m->n_found + 1) * sizeof *m->order);
-    for (int u = 0; u < m->n_found; u++) m->order[u] = u;
+    for (int u = 0; u < m->n_found; u++) {
+        m->order[u].unit = u;
+        for (int k = 0; k < 3; k++)
+            m->order[u].x[k] = (float)(m->found[u].x[k] - m->rows->origin[k]);
+    }
     BASE_RESERVE(plan->block_start, plan->capacity_block, plan->n_blocks + 1);
     BASE_RESERVE(plan->unit, plan->capacity_unit, plan->n_units + 1);
     if (plan->n_blocks > 0) halve(m, 0, m->n_found, plan->n_blocks, 0);
     plan->block_start[plan->n_blocks] = m->n_found;
     for (int u = 0; u < m->n_found; u++)
-        memcpy(plan->unit[u], m->found[m->order[u]].row, sizeof plan->unit[u]);
+        memcpy(plan->unit[u], m->found[m->order[u].unit].row, sizeof plan->unit[u]);
 }
 
 /* ---- leaves --------------------------------------------------------------------------------- */

@@ -104,9 +104,9 @@ static uint32_t *mask_for(md_pairs *pairs, int j, int *n)
     return &pairs->masked_mask[pairs->mark[j] - 1];
 }
 
-/* Clusters that need a mask with cluster i, into pairs->masked and mark: i itself, whose pairs
- * would count twice, and those with rows excluded from i's. They need not be near. */
-static int find_masks(md_pairs *pairs, const md_rows *rows, int i, bool half)
+/* Clusters of [first, end) that need a mask with cluster i, into pairs->masked and mark: i itself,
+ * whose pairs would count twice, and those with rows excluded from i's. They need not be near. */
+static int find_masks(md_pairs *pairs, const md_rows *rows, int i, int first, int end, bool half)
 {
     int n = 0;
     if (half) {
@@ -120,6 +120,7 @@ static int find_masks(md_pairs *pairs, const md_rows *rows, int i, bool half)
         if (row < 0) continue;
         for (int e = rows->exclusion_start[row]; e < rows->exclusion_start[row + 1]; e++) {
             int slot = pairs->slot_of_row[rows->exclusion[e]];
+            if (slot < first * MD_CLUSTER || slot >= end * MD_CLUSTER) continue;
             *mask_for(pairs, slot / MD_CLUSTER, &n) &= ~(1u << (16 + 4 * a + slot % MD_CLUSTER));
         }
     }
@@ -127,10 +128,15 @@ static int find_masks(md_pairs *pairs, const md_rows *rows, int i, bool half)
 }
 
 /* Finish the entry of cluster i, whose n partners lie at the end of the list: masked ones to the
- * front. */
-static void emit(md_pairs *pairs, const md_rows *rows, md_list *list, int i, int n, bool half)
+ * front. Partners come from behind i, in a border list from behind its grid, so most masks are
+ * found and the walk ends before the list does. */
+static void emit(md_pairs *pairs, const md_rows *rows, md_list *list, int i, int n,
+                 const md_columns *grid, bool half)
 {
-    int n_masks = find_masks(pairs, rows, i, half), *j = list->outer_j + list->n_outer_j, front = 0;
+    const int first = half ? i : grid->first_cluster + grid->n_clusters;
+    const int end = half ? grid->first_cluster + grid->n_clusters : pairs->n_clusters;
+    int n_masks = find_masks(pairs, rows, i, first, end, half), front = 0;
+    int *j = list->outer_j + list->n_outer_j;
     BASE_RESERVE(list->outer, list->capacity_outer, list->n_outer + 1);
     BASE_RESERVE(list->outer_mask, list->capacity_outer_mask, list->n_outer_masks + n_masks);
     for (int k = 0; k < n && front < n_masks; k++) {
@@ -187,7 +193,7 @@ static sundog_status search_column(md_pairs *pairs, const md_rows *rows, md_part
         BASE_RESERVE(list->outer_j, list->capacity_outer_j,
                      list->n_outer_j + pairs->n_clusters + 8);
         int n = pairs->ops->find(pairs, i, grid->axis[2], half, r, list->outer_j + list->n_outer_j);
-        if (n > 0) emit(pairs, rows, list, i, n, half);
+        if (n > 0) emit(pairs, rows, list, i, n, grid, half);
     }
     return SUNDOG_OK;
 }

@@ -447,19 +447,23 @@ static unit_kernel choose_kernel(const md_unit_force *force, bool energy)
     return kernel_of<UNIT_LJ_TABLE>(force->modifier, force->vanishes, energy);
 }
 
-int unit_force_bytes(const md_unit_view *view)
+static int shared_bytes_of(const md_unit_view *view)
 {
     int slots = view->slot_capacity * (int)(sizeof(float4) + sizeof(float2));
     int parts = 3 * MD_UNIT * (view->threads + 1) * (int)sizeof(float);
     return slots > parts ? slots : parts;
 }
 
-cudaError_t unit_force_allow(md_unit_force *force, int bytes)
+/* All there is, once: what is allowed holds for all domains on this device. */
+cudaError_t unit_force_allow(const md_unit_force *force, int shared_bytes)
 {
     for (int energy = 0; energy < 2; energy++) {
         const void *kernel = (const void *)choose_kernel(force, energy);
-        cudaError_t error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        cudaFuncAttributes a;
+        cudaError_t error = cudaFuncGetAttributes(&a, kernel);
+        if (error == cudaSuccess)
+            error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         shared_bytes - (int)a.sharedSizeBytes);
         if (error != cudaSuccess) return error;
     }
     return cudaSuccess;
@@ -471,13 +475,13 @@ cudaError_t unit_force_start(const md_unit_force *force, const md_unit_view *vie
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)view->n_blocks);
     config.blockDim = dim3((unsigned)view->threads);
-    config.dynamicSmemBytes = (size_t)unit_force_bytes(view);
+    config.dynamicSmemBytes = (size_t)shared_bytes_of(view);
     config.stream = stream;
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &attribute;
-    config.numAttrs = early ? 1 : 0;
+    config.numAttrs = early && force->starts_early ? 1 : 0;
     cudaError_t error = cudaLaunchKernelEx(&config, choose_kernel(force, sums != NULL), *view,
                                            force->p, row, f, force->d_block_sums);
     if (error != cudaSuccess || !sums) return error;

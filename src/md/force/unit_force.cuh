@@ -28,7 +28,7 @@ struct md_unit_force {
     bool vanishes;              /* Coulomb's force at rcoulomb is 0, and rvdw equals it */
     double *d_block_sums;
     size_t block_sums_capacity;
-    int shared_bytes;           /* that the kernels are allowed */
+    bool starts_early;          /* the device knows programmatic dependent launch */
 };
 
 #ifdef __CUDACC__

@@ -27,7 +27,7 @@ enum {
 sundog_status md_unit_force_create(const md_nonbonded *nonbonded, const md_units *units,
                                    md_unit_force **out);
 void md_unit_force_destroy(md_unit_force **force);
-/* Allow for lists up to those of `view`; call after each rebuild, before capturing a graph. */
+/* Room for the sums of as many blocks as `view` has: after each rebuild, before a graph is made. */
 sundog_status md_unit_force_prepare(md_unit_force *force, const md_unit_view *view);
 /* d_f [n_owned][4]: the first three are set. d_sums [MD_N_SUMS] is set; NULL: not wanted.
  * early: what precedes in the stream has not touched the lists, so they are read before it ends

@@ -9,8 +9,7 @@ extern "C" {
 #include "md/force/nonbonded_kernels.h"
 }
 
-int unit_force_bytes(const md_unit_view *view);
-cudaError_t unit_force_allow(md_unit_force *force, int bytes);
+cudaError_t unit_force_allow(const md_unit_force *force, int shared_bytes);
 cudaError_t unit_force_start(const md_unit_force *force, const md_unit_view *view, const int4 *row,
                              float (*f)[4], double *sums, bool early, cudaStream_t stream);
 
@@ -88,6 +87,18 @@ static sundog_status upload_kinds(const md_nonbonded *nb, const md_units *units,
     return status;
 }
 
+static sundog_status prepare_kernels(md_unit_force *f)
+{
+    int device, major, shared_bytes;
+    BASE_TRY(DEVICE_CHECK(cudaGetDevice(&device)));
+    BASE_TRY(DEVICE_CHECK(
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device)));
+    BASE_TRY(DEVICE_CHECK(cudaDeviceGetAttribute(
+        &shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)));
+    f->starts_early = major >= 9;
+    return DEVICE_CHECK(unit_force_allow(f, shared_bytes));
+}
+
 extern "C" sundog_status md_unit_force_create(const md_nonbonded *nonbonded, const md_units *units,
                                               md_unit_force **out)
 {
@@ -104,6 +115,7 @@ extern "C" sundog_status md_unit_force_create(const md_nonbonded *nonbonded, con
     double rc3 = pow(nb->rcoulomb, 3);
     f->vanishes = fabs(2 * nb->krf * rc3 - 1) < 1e-9 && nb->rcoulomb == nb->rvdw;
     sundog_status status = upload_kinds(nb, units, f);
+    if (status == SUNDOG_OK) status = prepare_kernels(f);
     if (status != SUNDOG_OK) {
         md_unit_force_destroy(&f);
         return status;
@@ -132,10 +144,7 @@ extern "C" sundog_status md_unit_force_prepare(md_unit_force *force, const md_un
     sundog_status status = device_reserve(&sums, n);
     force->d_block_sums = (double *)sums.d;
     force->block_sums_capacity = sums.n_bytes;
-    BASE_TRY(status);
-    int bytes = unit_force_bytes(view);
-    BASE_TRY(DEVICE_CHECK(unit_force_allow(force, bytes)));
-    return SUNDOG_OK;
+    return status;
 }
 
 extern "C" sundog_status md_unit_force_launch(md_unit_force *force, const md_unit_view *view,

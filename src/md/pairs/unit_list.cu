@@ -13,7 +13,6 @@
 
 enum {
     MOST_SLOTS = 4095,          /* 16 bytes each, in a 16-bit offset */
-    FEWEST_UNITS = 4,
     READ_AHEAD = 128            /* words that the force kernel may read beyond its lists */
 };
 
@@ -34,6 +33,22 @@ struct md_unit_lists {
     device_array memory[N_MEMORY];
 };
 
+static sundog_status check_options(const md_unit_lists_options *o)
+{
+    if (!(o->rinner > 0 && o->rinner <= o->rlist))
+        return base_fail(SUNDOG_ERR_ARGUMENT,
+                         "list radii are %g and %g nm; the inner must be positive and no larger",
+                         o->rinner, o->rlist);
+    bool fits = o->threads % 32 == 0 && o->threads >= MD_UNIT_MOST && o->threads <= MD_UNIT_THREADS;
+    if (o->threads != 0 && !fits)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "%d threads a block; 0 or a multiple of 32, %d to %d",
+                         o->threads, MD_UNIT_MOST, MD_UNIT_THREADS);
+    if (o->most_units < 0 || o->most_units > MD_UNIT_MOST)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "%d units a block; 0 or up to %d", o->most_units,
+                         MD_UNIT_MOST);
+    return SUNDOG_OK;
+}
+
 static sundog_status attribute(enum cudaDeviceAttr name, int *value)
 {
     int device;
@@ -46,6 +61,7 @@ extern "C" sundog_status md_unit_lists_create(const md_units *units, const md_to
                                               md_unit_lists **out)
 {
     int search_static, filter_static, n_processors, shared_bytes;
+    BASE_TRY(check_options(options));
     BASE_TRY(attribute(cudaDevAttrMultiProcessorCount, &n_processors));
     BASE_TRY(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared_bytes));
     BASE_TRY(DEVICE_CHECK(unit_prepare_search(shared_bytes, &search_static)));
@@ -271,15 +287,14 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
         do BASE_TRY(build(l, d_row, &need, s));
         while (make_room(l, &need, &smaller) && !smaller);
         if (!smaller) return SUNDOG_OK;
-        if (l->most_units <= FEWEST_UNITS)
+        if (l->most_units <= 1)
             return base_fail(SUNDOG_ERR_UNSUPPORTED,
                              need.images
                                  ? "the box is too small for a pair list of %g nm on the GPU"
                                  : "the atoms within %g nm of one another are too many for the "
                                    "GPU's shared memory; use shorter cut-offs",
                              l->options.rlist);
-        l->most_units = l->most_units * 3 / 4;
-        if (l->most_units < FEWEST_UNITS) l->most_units = FEWEST_UNITS;
+        l->most_units = l->most_units > 2 ? l->most_units * 3 / 4 : 1;
     }
 }
 

@@ -26,8 +26,8 @@ typedef struct md_unit_lists md_unit_lists;
 
 typedef struct md_unit_lists_options {
     double rlist, rinner;               /* nm; rinner <= rlist */
-    int threads;                        /* of a block of the force kernel, a multiple of 32, up to
-                                           MD_UNIT_THREADS; 0: the best for the size */
+    int threads;                        /* of a block of the force kernel, a multiple of 32, from
+                                           MD_UNIT_MOST to MD_UNIT_THREADS; 0: as suits the size */
     int most_units;                     /* of a block; 0: MD_UNIT_MOST */
 } md_unit_lists_options;
 

@@ -41,7 +41,7 @@ void md_unit_frame_encode_rows(const md_unit_frame *frame, const md_rows *rows, 
 
 typedef struct md_unit_plan_options {
     int n_processors;           /* multiprocessors of the device */
-    int most_units;             /* of a block, 4 .. MD_UNIT_MOST */
+    int most_units;             /* of a block, 1 .. MD_UNIT_MOST */
 } md_unit_plan_options;
 
 typedef struct md_unit_plan {

@@ -149,7 +149,7 @@ static void plan_rank(sundog_team *team, void *context)
     job *j = context;
     md_domain *domain = world_domain(team, &j->w);
     md_rows *rows = md_domain_rows(domain);
-    static const md_unit_plan_options options[] = {{132, MD_UNIT_MOST}, {3, 24}, {1, 4}};
+    static const md_unit_plan_options options[] = {{132, MD_UNIT_MOST}, {3, 24}, {1, 1}};
     md_unit_plan plan = {0};
     for (int k = 0; k < 3; k++) {
         CHECK_OK(md_unit_plan_make(j->units, j->w.topology, rows, &options[k], &plan));

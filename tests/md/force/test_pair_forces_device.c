@@ -447,7 +447,7 @@ static void run_point(const point *p)
         done += run_grid(&j, grids[g], MD_SCHEME_SHELL, forces);
     CHECK(done > 0);
     for (int g = 0; g < N_BIG_GRIDS; g++) run_grid(&j, grids[g], MD_SCHEME_RETURN, forces);
-    if (p->big) run_periodic(&j);
+    if (strncmp(p->system, "lj/", 3) != 0) run_periodic(&j);
     base_free(j.f);
     free(forces);
     md_units_destroy(&j.units);

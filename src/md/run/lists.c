@@ -5,6 +5,7 @@
  *      force    185 d (Q + 0.19)^3
  *      filter    42 d (R + 0.43)^3   m / n          m = n / p, rounded up: once with each list
  *      list     (530 + 95 d R^3) / n               repartition included
+ *      ghosts    20 ((1 + (R + 0.1) / L)^3 - 1)    L: edge of a cube of 10,000 atoms at most
  *
  * R and Q follow from n, p and the tolerance (md/pairs/buffer.h); the lengths added to them are
  * what clusters reach beyond their rows. The numbers are a fit to the 12,000 atoms of
@@ -14,8 +15,8 @@
  *
  *  - the model has constants instead of timings: a run chooses the same lists on every machine and
  *    every day, so it can be repeated bit for bit, and a restart has the lists of its first part;
- *  - of lengths within 1 % of the best the shortest is taken: ghost layers grow with R, which the
- *    model leaves out as it does not know the domains.
+ *  - a longer list must promise 2 %: R levels off for long lists (atoms that turn about a partner
+ *    come back), so the model, wrong by about as much, would go on to the longest.
  *
  * Where lists are filtered both radii lose pairs, so the tolerance is shared: half of it is for R,
  * a quarter for Q. The last quarter is kept back because the buffer is estimated with free flight,
@@ -44,16 +45,17 @@ static double cube(double x)
     return x * x * x;
 }
 
-static double cost(const md_lists *lists, double density)
+static double cost(const md_lists *lists, double density, double edge)
 {
     const double d = density / WATER_PER_NM3, n = lists->nstlist;
+    const double ghosts = cube(1 + (lists->rlist + 0.1) / edge) - 1;
     double m = 1, q = lists->rlist;
     if (lists->nstprune > 0) {
         m = ceil(n / lists->nstprune);
         q = lists->rprune;
     }
     return 185 * d * cube(q + 0.19) + 42 * d * cube(lists->rlist + 0.43) * m / n +
-           (530 + 95 * d * cube(lists->rlist)) / n;
+           (530 + 95 * d * cube(lists->rlist)) / n + 20 * ghosts;
 }
 
 /* What a choice is made for, and the radii of filters[], made when asked for: they take time. */
@@ -61,7 +63,7 @@ typedef struct chooser {
     const md_topology *topology;
     const md_box *box;
     const md_params *params;
-    double temperature, density, range; /* K, 1/nm^3, nm */
+    double temperature, density, range, edge; /* K, 1/nm^3, nm, nm */
     double inner[N_FILTERS]; /* 0: not made yet */
 } chooser;
 
@@ -83,7 +85,7 @@ static sundog_status make(chooser *c, int n, md_lists *out)
         other.nstprune = filters[k];
         other.rprune = c->inner[k];
         if (other.rprune >= other.rlist || other.rlist > c->range) break;
-        if (cost(&other, c->density) < cost(&best, c->density))
+        if (cost(&other, c->density, c->edge) < cost(&best, c->density, c->edge))
             best = other;
         else if (best.nstprune > 0)
             break;
@@ -99,14 +101,15 @@ sundog_status md_lists_choose(const md_topology *topology, const md_box *box,
     chooser c = {topology, box, params, temperature,
                  .density = (double)topology->n_atoms / md_box_volume(box)};
     c.range = md_box_max_range(box);
+    c.edge = cbrt(fmin((double)topology->n_atoms, 10000) / c.density);
     md_lists best, longer;
     BASE_TRY(make(&c, nstlist, &best));
     for (int k = 0; may_raise && k < N_LENGTHS; k++) {
         if (lengths[k] <= nstlist) continue;
         BASE_TRY(make(&c, lengths[k], &longer));
-        double ratio = cost(&longer, c.density) / cost(&best, c.density);
+        double ratio = cost(&longer, c.density, c.edge) / cost(&best, c.density, c.edge);
         if (longer.rlist > c.range || ratio > 1.05) break;
-        if (ratio < 0.99) best = longer;
+        if (ratio < 0.98) best = longer;
     }
     *out = best;
     return SUNDOG_OK;

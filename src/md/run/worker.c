@@ -8,6 +8,20 @@
 
 #include <string.h>
 
+/* What fails here is the start structure. */
+static sundog_status distribute(md_worker *w)
+{
+    char text[1024];
+    sundog_status status = md_domain_distribute(w->domain, &w->system->state);
+    if (status != SUNDOG_ERR_PHYSICS) return status;
+    snprintf(text, sizeof text, "%s", sundog_last_error());
+    return base_fail(status,
+                     "the start structure: %s. Structures that are far from their constraints can "
+                     "be minimised with integrator = steep, constraints = none and flexible water "
+                     "(define = -DFLEXIBLE) first",
+                     text);
+}
+
 static sundog_status create(md_worker *w)
 {
     const md_run_options *options = w->shared->options;
@@ -35,7 +49,7 @@ static sundog_status create(md_worker *w)
                                               .unit_masses =
                                                   system->params.integrator == MD_INTEGRATOR_STEEP};
     BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
-    BASE_TRY(md_domain_distribute(w->domain, &system->state));
+    BASE_TRY(distribute(w));
     w->rows = md_domain_rows(w->domain);
     memcpy(w->thermostat_work, system->state.thermostat_work, sizeof w->thermostat_work);
     md_coupling_rebuild(w);

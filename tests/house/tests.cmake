@@ -11,3 +11,5 @@ add_test(NAME test_check_exports
 add_test(NAME test_supported
   COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/test_supported.sh $<TARGET_FILE:sundog_program>
     ${CMAKE_SOURCE_DIR}/README.md)
+add_test(NAME test_failure_list
+  COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/test_failure_list.sh ${CMAKE_SOURCE_DIR})

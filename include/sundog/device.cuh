@@ -63,6 +63,12 @@ SUNDOG_DEVICE void sundog_release_gpu(uint64_t *word, uint64_t value)
     asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
 }
 
+/* Behind sundog_fence_system() this is a release of everything that the fence covers. */
+SUNDOG_DEVICE void sundog_set_system(uint64_t *word, uint64_t value)
+{
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
 SUNDOG_DEVICE uint64_t sundog_relaxed_system(const uint64_t *word)
 {
     uint64_t value;
@@ -170,8 +176,8 @@ sundog_give_up(const sundog_view *view, sundog_wait wait, uint64_t seen, uint64_
     mine->message = wait.message;
     mine->block = (int32_t)blockIdx.x;
     sundog_fence_system();
-    sundog_release_system(&mine->filled, 1);
-    for (int32_t r = 0; r < view->n_ranks; r++) sundog_release_system(&view->watch[r].abort, 1);
+    sundog_set_system(&mine->filled, 1);
+    for (int32_t r = 0; r < view->n_ranks; r++) sundog_set_system(&view->watch[r].abort, 1);
 }
 
 /* Called now and then by a waiter. True: stop waiting. */
@@ -273,6 +279,10 @@ SUNDOG_DEVICE uint8_t sundog_shifted(uint8_t value, int, const double (*)[3], in
     return value;
 }
 
+/* Loads that a thread has under way before it stores: a block takes a chunk of 256 rows of three
+ * components in one go, a warp one of 128 in two. */
+enum { SUNDOG_BATCH = 4, SUNDOG_BULK_BATCH = 6 };
+
 /* Rows of one field, from rows src[k] to rows dst[k] (a NULL list: first, first + 1, ...). */
 typedef struct sundog_rows {
     const int32_t *list;
@@ -289,12 +299,25 @@ SUNDOG_DEVICE void sundog_copy_components(const Group &group, const char *from, 
                                           char *to, sundog_rows dst, int n, int width,
                                           const double (*shift)[3], int n_shifts)
 {
-    const uint32_t n_components = (uint32_t)(n * width);
-    for (uint32_t e = group.thread_rank(); e < n_components; e += group.size()) {
-        const uint32_t k = e / (uint32_t)width, c = e - k * (uint32_t)width;
-        T value = __ldcg((const T *)from + sundog_row(src, k) * width + c);
-        ((T *)to)[sundog_row(dst, k) * width + c] =
-            sundog_shifted(value, (int)c, shift, n_shifts);
+    const uint32_t n_components = (uint32_t)(n * width), step = group.size();
+    for (uint32_t begin = group.thread_rank(); begin < n_components;
+         begin += SUNDOG_BATCH * step) {
+        T value[SUNDOG_BATCH];
+#pragma unroll
+        for (uint32_t u = 0; u < SUNDOG_BATCH; u++) {
+            const uint32_t e = begin + u * step, k = e / (uint32_t)width;
+            if (e < n_components)
+                value[u] = __ldcg((const T *)from + sundog_row(src, k) * width +
+                                  (e - k * (uint32_t)width));
+        }
+#pragma unroll
+        for (uint32_t u = 0; u < SUNDOG_BATCH; u++) {
+            const uint32_t e = begin + u * step, k = e / (uint32_t)width;
+            const uint32_t c = e - k * (uint32_t)width;
+            if (e < n_components)
+                ((T *)to)[sundog_row(dst, k) * width + c] =
+                    sundog_shifted(value[u], (int)c, shift, n_shifts);
+        }
     }
 }
 
@@ -351,13 +374,25 @@ SUNDOG_DEVICE void sundog_bulk_components(const Group &warp, char *buffer, const
     const uint32_t n_bytes = (uint32_t)(n * width) * (uint32_t)sizeof(T);
     const uint32_t skew = (uint32_t)((uintptr_t)to & 15);
     const uint32_t head = min((16 - skew) & 15, n_bytes), body = (n_bytes - head) & ~15u;
-    for (uint32_t e = warp.thread_rank(); e < (uint32_t)(n * width); e += warp.size()) {
-        const uint32_t k = e / (uint32_t)width, c = e - k * (uint32_t)width;
-        const uint32_t at = e * (uint32_t)sizeof(T);
-        T value = sundog_shifted(__ldcg((const T *)from + sundog_row(src, k) * width + c),
-                                 (int)c, shift, n_shifts);
-        if (at < head || at >= head + body) ((T *)to)[e] = value;
-        else *(T *)(buffer + skew + at) = value;
+    const uint32_t n_components = (uint32_t)(n * width), step = warp.size();
+    for (uint32_t begin = warp.thread_rank(); begin < n_components;
+         begin += SUNDOG_BULK_BATCH * step) {
+        T value[SUNDOG_BULK_BATCH];
+#pragma unroll
+        for (uint32_t u = 0; u < SUNDOG_BULK_BATCH; u++) {
+            const uint32_t e = begin + u * step, k = e / (uint32_t)width;
+            if (e < n_components)
+                value[u] = __ldcg((const T *)from + sundog_row(src, k) * width +
+                                  (e - k * (uint32_t)width));
+        }
+#pragma unroll
+        for (uint32_t u = 0; u < SUNDOG_BULK_BATCH; u++) {
+            const uint32_t e = begin + u * step, at = e * (uint32_t)sizeof(T);
+            if (e >= n_components) continue;
+            value[u] = sundog_shifted(value[u], (int)(e % (uint32_t)width), shift, n_shifts);
+            if (at < head || at >= head + body) ((T *)to)[e] = value[u];
+            else *(T *)(buffer + skew + at) = value[u];
+        }
     }
     sundog_fence_bulk();
     warp.sync();
@@ -457,15 +492,17 @@ SUNDOG_DEVICE void sundog_wait_arrived(const sundog_view *view, int message, uin
     if (recv->n > 0) sundog_wait_system(view, recv->arrived, wait);
 }
 
-/* What must be before the rows of a chunk can be stored. */
+/* What must be before the rows of a chunk can be stored. `send` is the chunk's message, copied
+ * before: where to signal should not be looked up when all else is done. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_when_ready(const sundog_view *view, const Group &group,
-                                          const sundog_view_chunk &chunk, uint64_t epoch)
+                                          const sundog_view_chunk &chunk,
+                                          const sundog_view_send &send, uint64_t epoch)
 {
-    const sundog_view_send *send = &view->send[chunk.message];
+    if (view->lockstep && chunk.source < 0) return;
     if (group.thread_rank() == 0) {
-        sundog_wait wait = {SUNDOG_WORD_SPACE, send->peer, chunk.message, epoch};
-        if (!view->lockstep) sundog_wait_system(view, send->space, wait);
+        sundog_wait wait = {SUNDOG_WORD_SPACE, send.peer, chunk.message, epoch};
+        if (!view->lockstep) sundog_wait_system(view, send.space, wait);
         if (chunk.source >= 0) sundog_wait_arrived(view, chunk.source, epoch);
     }
     group.sync();
@@ -474,15 +511,17 @@ SUNDOG_DEVICE void sundog_send_when_ready(const sundog_view *view, const Group &
 /* Rows of a chunk are stored; the last chunk of the message signals. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_done(const sundog_view *view, const Group &group,
-                                    const sundog_view_chunk &chunk, uint64_t epoch)
+                                    const sundog_view_chunk &chunk, const sundog_view_send &send,
+                                    uint64_t epoch)
 {
-    const sundog_view_send *send = &view->send[chunk.message];
     group.sync();
     if (group.thread_rank() != 0) return;
-    if (sundog_arrive_gpu(&view->sent[chunk.message]) + 1 != (uint32_t)send->n_chunks) return;
-    view->sent[chunk.message] = 0;
+    if (send.n_chunks > 1) {
+        if (sundog_arrive_gpu(&view->sent[chunk.message]) + 1 != (uint32_t)send.n_chunks) return;
+        view->sent[chunk.message] = 0;
+    }
     sundog_fence_system();
-    sundog_release_system(&send->peer_arrived->value, epoch);
+    sundog_set_system(&send.peer_arrived->value, epoch);
 }
 
 SUNDOG_DEVICE sundog_rows sundog_destination(const sundog_view *view,
@@ -554,7 +593,7 @@ SUNDOG_DEVICE void sundog_send_flits(const sundog_view *view, const Group &group
         const uint32_t per_row = (uint32_t)field.n_flits;
         for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
              e += group.size()) {
-            const uint32_t k = e / per_row, j = e - k * per_row;
+            const uint32_t k = per_row == 1 ? e : e / per_row, j = e - k * per_row;
             const int32_t i = chunk.first + (int32_t)k, row = view->src[i];
             sundog_flit flit;
             if (source) {
@@ -585,7 +624,7 @@ SUNDOG_DEVICE void sundog_receive_flits(const sundog_view *view, const Group &gr
         const uint32_t per_row = (uint32_t)field.n_flits;
         for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
              e += group.size()) {
-            const uint32_t k = e / per_row, j = e - k * per_row;
+            const uint32_t k = per_row == 1 ? e : e / per_row, j = e - k * per_row;
             const int32_t i = chunk.first + (int32_t)k;
             sundog_flit_unpack(field, view->ghost[i], (int)j,
                                sundog_flit_wait(view, sundog_flits_of(view, i, epoch) +
@@ -599,15 +638,16 @@ SUNDOG_DEVICE void sundog_receive_flits(const sundog_view *view, const Group &gr
 /* Ghosts of a chunk hold their sums: later messages that forwarded some of them were added. */
 template <class Group>
 SUNDOG_DEVICE void sundog_return_when_ready(const sundog_view *view, const Group &group,
-                                            const sundog_view_chunk &chunk, uint64_t epoch,
+                                            const sundog_view_chunk &chunk,
+                                            const sundog_view_recv &recv, uint64_t epoch,
                                             uint64_t room)
 {
-    const sundog_view_recv *recv = &view->recv[chunk.message];
+    if (view->lockstep && recv.n_users == 0) return;
     if (group.thread_rank() == 0) {
-        sundog_wait wait = {SUNDOG_WORD_ROOM, recv->peer, chunk.message, room};
-        if (!view->lockstep) sundog_wait_system(view, recv->room, wait);
-        for (int u = 0; u < recv->n_users; u++) {
-            const int later = view->user[recv->first_user + u];
+        sundog_wait wait = {SUNDOG_WORD_ROOM, recv.peer, chunk.message, room};
+        if (!view->lockstep) sundog_wait_system(view, recv.room, wait);
+        for (int u = 0; u < recv.n_users; u++) {
+            const int later = view->user[recv.first_user + u];
             sundog_wait added = {SUNDOG_WORD_ADDED, view->send[later].peer, later, epoch};
             sundog_wait_gpu(view, &view->added[later], added);
         }
@@ -617,15 +657,18 @@ SUNDOG_DEVICE void sundog_return_when_ready(const sundog_view *view, const Group
 
 template <class Group>
 SUNDOG_DEVICE void sundog_return_done(const sundog_view *view, const Group &group,
-                                      const sundog_view_chunk &chunk, uint64_t epoch)
+                                      const sundog_view_chunk &chunk,
+                                      const sundog_view_recv &recv, uint64_t epoch)
 {
-    const sundog_view_recv *recv = &view->recv[chunk.message];
     group.sync();
     if (group.thread_rank() != 0) return;
-    if (sundog_arrive_gpu(&view->returned[chunk.message]) + 1 != (uint32_t)recv->n_chunks) return;
-    view->returned[chunk.message] = 0;
+    if (recv.n_chunks > 1) {
+        if (sundog_arrive_gpu(&view->returned[chunk.message]) + 1 != (uint32_t)recv.n_chunks)
+            return;
+        view->returned[chunk.message] = 0;
+    }
     sundog_fence_system();
-    sundog_release_system(&recv->peer_sums->value, epoch);
+    sundog_set_system(&recv.peer_sums->value, epoch);
 }
 
 /* Store the ghosts of a chunk into the owner's slot. */
@@ -668,20 +711,20 @@ template <class Group>
 SUNDOG_DEVICE void sundog_return_flits(const sundog_view *view, const Group &group,
                                        const sundog_view_chunk &chunk, uint64_t epoch)
 {
-    const sundog_view_recv *recv = &view->recv[chunk.message];
-    sundog_return_when_ready(view, group, chunk, epoch, epoch - 2);
-    sundog_flit *to = recv->peer_sum_flits + (int64_t)(epoch & 1) * recv->peer_sum_flit_stride;
+    const sundog_view_recv recv = view->recv[chunk.message];
+    sundog_return_when_ready(view, group, chunk, recv, epoch, epoch - 2);
+    sundog_flit *to = recv.peer_sum_flits + (int64_t)(epoch & 1) * recv.peer_sum_flit_stride;
     for (int f = 0; f < view->n_fields; f++) {
         const sundog_view_field &field = view->field[f];
         const uint32_t per_row = (uint32_t)field.n_flits;
         if (!field.sums) continue;
         for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
              e += group.size()) {
-            const uint32_t k = e / per_row, j = e - k * per_row;
+            const uint32_t k = per_row == 1 ? e : e / per_row, j = e - k * per_row;
             const int32_t i = chunk.first + (int32_t)k;
             sundog_flit flit = sundog_flit_of(field, view->ghost[i], (int)j);
             flit.epoch = (uint32_t)epoch;
-            sundog_flit_store(to + (int64_t)(i - recv->first) * view->n_sum_flits +
+            sundog_flit_store(to + (int64_t)(i - recv.first) * view->n_sum_flits +
                               field.first_sum_flit + j, flit);
         }
     }
@@ -772,22 +815,21 @@ SUNDOG_DEVICE void sundog_add_done(const sundog_view *view, const Group &group,
     if (view->lockstep) return;
     sundog_fence_system();
     for (int m = view->group_first[g]; m < view->group_first[g + 1]; m++)
-        if (view->send[m].n > 0) sundog_release_system(&view->send[m].peer_room->value, epoch);
+        if (view->send[m].n > 0) sundog_set_system(&view->send[m].peer_room->value, epoch);
 }
 
-/* ---- whole stages, by one group -------------------------------------------------------------- */
+/* ---- whole chunks, from inside any kernel ---------------------------------------------------- */
 
-/* Send chunk number i of view->forward, from inside any kernel; all chunks of a message must be
- * sent, by whichever groups, once each epoch. */
+/* Send a chunk of view->forward. All chunks of a message must be sent once each epoch, by whichever
+ * groups; the kernel in which the last ones are sent, or a later one, advances the count. */
 template <class Group>
-SUNDOG_DEVICE void sundog_send_chunk(const sundog_view *view, const Group &group, int i,
-                                     uint64_t epoch)
+SUNDOG_DEVICE void sundog_send_chunk(const sundog_view *view, const Group &group,
+                                     const sundog_view_chunk &chunk, uint64_t epoch)
 {
-    const sundog_view_chunk chunk = view->forward[i];
-    if (chunk.kind != SUNDOG_CHUNK_SEND) return;
-    sundog_send_when_ready(view, group, chunk, epoch);
+    const sundog_view_send send = view->send[chunk.message];
+    sundog_send_when_ready(view, group, chunk, send, epoch);
     sundog_send_rows(view, group, chunk);
-    sundog_send_done(view, group, chunk, epoch);
+    sundog_send_done(view, group, chunk, send, epoch);
 }
 
 /* Wait until the ghosts of a message are in place; the group may then read them past the L1. */
@@ -799,20 +841,24 @@ SUNDOG_DEVICE void sundog_wait_stage(const sundog_view *view, const Group &group
     group.sync();
 }
 
-/* Return chunk number i of view->reverse (the ghosts' sums), or add one (what came back). */
+/* Return the ghosts of a chunk of view->reverse to their owner. */
 template <class Group>
-SUNDOG_DEVICE void sundog_reverse_chunk(const sundog_view *view, const Group &group, int i,
-                                        uint64_t epoch)
+SUNDOG_DEVICE void sundog_return_chunk(const sundog_view *view, const Group &group,
+                                       const sundog_view_chunk &chunk, uint64_t epoch)
 {
-    const sundog_view_chunk chunk = view->reverse[i];
-    if (chunk.kind == SUNDOG_CHUNK_SEND) {
-        sundog_return_when_ready(view, group, chunk, epoch, epoch - 1);
-        sundog_return_rows(view, group, chunk);
-        sundog_return_done(view, group, chunk, epoch);
-    } else {
-        sundog_add_when_ready<false>(view, group, chunk, epoch);
-        sundog_add_rows<false>(view, group, chunk, epoch);
-        sundog_add_done(view, group, chunk, epoch);
-    }
+    const sundog_view_recv recv = view->recv[chunk.message];
+    sundog_return_when_ready(view, group, chunk, recv, epoch, epoch - 1);
+    sundog_return_rows(view, group, chunk);
+    sundog_return_done(view, group, chunk, recv, epoch);
+}
+
+/* Add what came back for a chunk of adding of view->reverse. */
+template <bool FLITS, class Group>
+SUNDOG_DEVICE void sundog_add_chunk(const sundog_view *view, const Group &group,
+                                    const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    sundog_add_when_ready<FLITS>(view, group, chunk, epoch);
+    sundog_add_rows<FLITS>(view, group, chunk, epoch);
+    sundog_add_done(view, group, chunk, epoch);
 }
 #endif

@@ -228,7 +228,12 @@ sundog_status sundog_reverse_end(sundog_exchange *exchange);
  * two functions without begin and end do both in as few launches as the rung can. Streams may be
  * captured into a graph and graphs mixed with plain calls, in the same order on all ranks (rungs
  * mpi and stream, which count on the host, refuse). sundog_forward_begin() and the others above
- * also take device memory: they use the default stream of the calling thread, and end blocks. */
+ * also take device memory: they use the default stream of the calling thread, and end blocks.
+ *
+ * Ranks that share a GPU wait for each other's kernels, so nothing may stand between a rank and
+ * its launches: make streams, use them once, load kernels and allocate memory before the ranks
+ * begin to exchange (a collective call in between will do); and let no host function and no copy
+ * on one stream wait behind those of another rank's (kernels are safe). */
 sundog_status sundog_forward_begin_on(sundog_exchange *exchange, sundog_stream stream);
 sundog_status sundog_forward_end_on(sundog_exchange *exchange, sundog_stream stream);
 sundog_status sundog_forward_on(sundog_exchange *exchange, sundog_stream stream);

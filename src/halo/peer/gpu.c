@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,37 +175,33 @@ sundog_status sundog_team_bind_gpu(sundog_team *team, int gpu)
 
 /* ---- stream operations of the driver --------------------------------------------------------- */
 
-/* cuStreamWriteValue64 and cuStreamWaitValue64: asked of the runtime, so that nothing links to the
- * driver's library, which a machine without GPUs lacks. */
+/* cuStreamWriteValue64 and cuStreamWaitValue64, looked up in the driver's library, to which nothing
+ * here links, since a machine without GPUs lacks it. (The runtime's own ways of asking changed
+ * between its versions.) */
 typedef int stream_operation(void *stream, unsigned long long address, uint64_t value,
                              unsigned flags);
 
 static stream_operation *driver_operation(const char *name)
 {
-    void *function = NULL;
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, 12000,
-                                                         cudaEnableDefault, &found);
-#else
-    cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
-#endif
-    if (error != cudaSuccess) (void)cudaGetLastError();
-    if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);  /* the runtime has loaded it */
+    if (!driver) return NULL;
+    void *function = dlsym(driver, name);
     stream_operation *operation;
     memcpy(&operation, &function, sizeof operation);
+    (void)dlclose(driver);
     return operation;
 }
 
 bool peer_has_stream_words(int gpu)
 {
     return attribute((enum cudaDeviceAttr)122, gpu) &&      /* 64-bit stream memory operations */
-           driver_operation("cuStreamWriteValue64") && driver_operation("cuStreamWaitValue64");
+           driver_operation("cuStreamWriteValue64_v2") &&
+           driver_operation("cuStreamWaitValue64_v2");
 }
 
 sundog_status peer_stream_write(void *stream, uint64_t *word, uint64_t value)
 {
-    stream_operation *write = driver_operation("cuStreamWriteValue64");
+    stream_operation *write = driver_operation("cuStreamWriteValue64_v2");
     int error = write(stream, (uintptr_t)word, value, 0);
     if (error == 0) return SUNDOG_OK;
     return base_fail(SUNDOG_ERR_GPU, "GPU: cuStreamWriteValue64 returned %d", error);
@@ -212,7 +209,7 @@ sundog_status peer_stream_write(void *stream, uint64_t *word, uint64_t value)
 
 sundog_status peer_stream_wait(void *stream, uint64_t *word, uint64_t value)
 {
-    stream_operation *wait = driver_operation("cuStreamWaitValue64");
+    stream_operation *wait = driver_operation("cuStreamWaitValue64_v2");
     int error = wait(stream, (uintptr_t)word, value, 0);    /* 0: until (word - value) >= 0 */
     if (error == 0) return SUNDOG_OK;
     return base_fail(SUNDOG_ERR_GPU, "GPU: cuStreamWaitValue64 returned %d", error);

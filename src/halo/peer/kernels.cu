@@ -34,9 +34,10 @@ static __device__ void forward_warps(const sundog_view *view, const halo_launch 
     for (int i = (int)(blockIdx.x * HALO_BLOCK_WARPS + threadIdx.x / 32); i < launch.n;
          i += (int)gridDim.x * HALO_BLOCK_WARPS) {
         const sundog_view_chunk chunk = view->forward[launch.first + i];
-        sundog_send_when_ready(view, warp, chunk, epoch);
+        const sundog_view_send send = view->send[chunk.message];
+        sundog_send_when_ready(view, warp, chunk, send, epoch);
         sundog_send_bulk(view, warp, mine, chunk);
-        sundog_send_done(view, warp, chunk, epoch);
+        sundog_send_done(view, warp, chunk, send, epoch);
     }
 }
 
@@ -54,9 +55,7 @@ static __device__ void forward_blocks(const sundog_view *view, const halo_launch
         } else if (launch.parts & HALO_PART_NO_WORDS) {
             sundog_send_rows(view, block, chunk);
         } else {
-            sundog_send_when_ready(view, block, chunk, epoch);
-            sundog_send_rows(view, block, chunk);
-            sundog_send_done(view, block, chunk, epoch);
+            sundog_send_chunk(view, block, chunk, epoch);
         }
     }
 }
@@ -95,13 +94,12 @@ static __device__ void reverse_warps(const sundog_view *view, const halo_launch 
          i += (int)gridDim.x * HALO_BLOCK_WARPS) {
         const sundog_view_chunk chunk = view->reverse[launch.first + i];
         if (chunk.kind == SUNDOG_CHUNK_ADD) {
-            sundog_add_when_ready<false>(view, warp, chunk, epoch);
-            sundog_add_rows<false>(view, warp, chunk, epoch);
-            sundog_add_done(view, warp, chunk, epoch);
+            sundog_add_chunk<false>(view, warp, chunk, epoch);
         } else {
-            sundog_return_when_ready(view, warp, chunk, epoch, epoch - 1);
+            const sundog_view_recv recv = view->recv[chunk.message];
+            sundog_return_when_ready(view, warp, chunk, recv, epoch, epoch - 1);
             sundog_return_bulk(view, warp, mine, chunk);
-            sundog_return_done(view, warp, chunk, epoch);
+            sundog_return_done(view, warp, chunk, recv, epoch);
         }
     }
 }
@@ -119,15 +117,11 @@ static __device__ void reverse_blocks(const sundog_view *view, const halo_launch
             if (adds) sundog_add_rows<false>(view, block, chunk, epoch);
             else sundog_return_rows(view, block, chunk);
         } else if (adds) {
-            sundog_add_when_ready<flits>(view, block, chunk, epoch);
-            sundog_add_rows<flits>(view, block, chunk, epoch);
-            sundog_add_done(view, block, chunk, epoch);
+            sundog_add_chunk<flits>(view, block, chunk, epoch);
         } else if (flits) {
             sundog_return_flits(view, block, chunk, epoch);
         } else {
-            sundog_return_when_ready(view, block, chunk, epoch, epoch - 1);
-            sundog_return_rows(view, block, chunk);
-            sundog_return_done(view, block, chunk, epoch);
+            sundog_return_chunk(view, block, chunk, epoch);
         }
     }
 }

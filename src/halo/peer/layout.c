@@ -8,7 +8,8 @@
 enum {
     CHUNK_ROWS = 256,               /* a row or a few components for each thread of a block */
     CHUNK_BYTES = 16384,            /* wide rows: fewer */
-    WARP_ROWS = 128,
+    WARP_ROWS = 32,                 /* a row for each thread of a warp; large exchanges: 4 */
+    MANY_ROWS = 60000,              /* sent and received, for which an exchange is large */
     WARP_BYTES = 4096,              /* what a warp's buffer holds */
 };
 
@@ -19,11 +20,17 @@ static int at_least_one(int n)
 
 static int chunk_rows_of(const sundog_exchange *exchange, halo_transport transport)
 {
-    int widest = 1, rows = transport == HALO_BULK ? WARP_ROWS : CHUNK_ROWS;
+    const halo_route *route = halo_route_of(exchange);
+    int widest = 1, rows = CHUNK_ROWS, bytes = CHUNK_BYTES, n_rows = 0;
     for (int f = 0; f < exchange->n_fields; f++)
         if ((int)exchange->field[f].row_bytes > widest)
             widest = (int)exchange->field[f].row_bytes;
-    int fit = (transport == HALO_BULK ? WARP_BYTES : CHUNK_BYTES) / widest;
+    for (int m = 0; m < route->n_messages; m++) n_rows += route->send[m].n + route->recv[m].n;
+    if (transport == HALO_BULK) {
+        bytes = WARP_BYTES;
+        rows = n_rows < MANY_ROWS ? WARP_ROWS : 4 * WARP_ROWS;
+    }
+    int fit = bytes / widest;
     return at_least_one(fit < rows ? fit : rows);
 }
 

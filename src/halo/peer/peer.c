@@ -98,7 +98,8 @@ static sundog_status create_alone(sundog_exchange *exchange)
     BASE_TRY(sundog_gpu_rung_check(name, &gpu, 1, text, sizeof text));
     PEER_TRY(cudaSetDevice(gpu));
     PEER_TRY(cudaDeviceGetAttribute(&peer->n_multiprocessors, cudaDevAttrMultiProcessorCount, gpu));
-    PEER_TRY(cudaStreamCreateWithFlags((cudaStream_t *)&peer->aside, cudaStreamNonBlocking));
+    if (peer->host_watched)
+        PEER_TRY(cudaStreamCreateWithFlags((cudaStream_t *)&peer->aside, cudaStreamNonBlocking));
     return buffer_reserve(&peer->counts, sizeof(sundog_counts));
 }
 

@@ -31,7 +31,7 @@ struct halo_peer {
     size_t capacity_peer_rows, capacity_peer_sums;
     halo_boxes outgoing, incoming;  /* rung mpi: [n_send_rows], [n_recv_rows] of each field */
     bool stream_words;              /* rung stream: the driver has stream operations */
-    void *aside;                    /* a stream of its own, for looking at words of a stuck one */
+    void *aside;                    /* rung stream: another one, to look at words of a stuck one */
 };
 
 #define PEER_TRY(call) BASE_TRY(DEVICE_CHECK((cudaError_t)(call)))

@@ -186,9 +186,21 @@ static void one_plan(rank_args *args)
     sundog_plan_destroy(&plan);
 }
 
-int main(void)
+/* One rank, for tools that run kernels one after the other (compute-sanitizer). */
+static int small(void)
+{
+    for (int fields = 0; fields < 3; fields++) {
+        grid_spec grid = {2, 2, 100};
+        variant v = {1, NULL, &grid, fields};
+        run_ranks(1, one_plan, &v);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     gpus_start();
+    if (argc > 1 && strcmp(argv[1], "small") == 0) return small();
     const int n_ranks[] = {1, 2, 3, 5, 8, 12};
     for (int n_gpus = 1; n_gpus <= gpus_to_try(); n_gpus++)
         for (int i = 0; i < 6; i++) {

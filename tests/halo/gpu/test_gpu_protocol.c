@@ -3,9 +3,9 @@
  * producer that still runs, unequal budgets, odd payload, plans that shrink and grow, an exchange
  * destroyed while its stream is busy. Delays are put into the streams, between the kernels. */
 #include "gpus.h"
+#include "work.h"
 
 #include <math.h>
-#include <unistd.h>
 
 typedef struct weather {
     int n_gpus;
@@ -13,20 +13,18 @@ typedef struct weather {
     bool lockstep;
 } weather;
 
-/* A sleep in the order of the stream. */
-static void CUDART_CB sleep_now(void *us)
-{
-    usleep((unsigned)(uintptr_t)us);
-}
 static void delay(cudaStream_t stream, unsigned us)
 {
-    CHECK_CUDA(cudaLaunchHostFunc(stream, sleep_now, (void *)(uintptr_t)us));
+    CHECK_CUDA((cudaError_t)work_delay(stream, us));
 }
 
+/* Made and used once before ranks begin to exchange: either may wait for kernels that run. */
 static cudaStream_t new_stream(void)
 {
     cudaStream_t stream;
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    delay(stream, 1);
+    CHECK_CUDA(cudaStreamSynchronize(stream));
     return stream;
 }
 
@@ -50,6 +48,7 @@ static void ring_create(ring *r, const rank_args *args, const weather *w, int ma
     sundog_idx index[RING], first;
     int64_t host[2 * RING][2];
     for (int k = 0; k < RING; k++) index[k] = k;
+    r->stream = new_stream();
     CHECK_OK(sundog_plan_create(args->team, RING, &r->plan));
     sundog_pulse pulse = {(args->rank + args->n_ranks - 1) % args->n_ranks,
                           (args->rank + 1) % args->n_ranks, RING, index, {0, 0, 0}};
@@ -61,7 +60,6 @@ static void ring_create(ring *r, const rank_args *args, const weather *w, int ma
     to_gpu(r->rows, host, sizeof host);
     sundog_field field = {r->rows, SUNDOG_INT64, 2, false};
     r->exchange = gpu_exchange_with(&w->how, r->plan, &field, 1, w->lockstep, max_blocks);
-    r->stream = new_stream();
     r->turned = 0;
 }
 
@@ -76,8 +74,7 @@ static void ring_turn(ring *r, bool apart, unsigned before_us, unsigned after_us
         CHECK_OK(sundog_forward_on(r->exchange, r->stream));
     }
     if (after_us) delay(r->stream, after_us);
-    CHECK_CUDA(cudaMemcpyAsync(r->rows, r->rows + 2 * RING, RING * 2 * sizeof(int64_t),
-                               cudaMemcpyDeviceToDevice, r->stream));
+    CHECK_CUDA((cudaError_t)work_copy(r->stream, r->rows, r->rows + 2 * RING, 2 * RING));
     r->turned++;
 }
 
@@ -106,13 +103,18 @@ static void one_way(rank_args *args)
     ring r;
     uint64_t mine = (uint64_t)args->rank + 77;
     bind_gpu(args, w->n_gpus);
+    cudaStream_t beside = new_stream();
     ring_create(&r, args, w, 0);
     for (int step = 0; step < 40; step++) {
+        /* Kernels that fill the GPU, beside those that wait. */
+        if (args->rank == 0 && step % 10 == 5)
+            CHECK_CUDA((cudaError_t)work_fill(beside, 300, 500));
         unsigned before = random_below(&mine, 5) == 0 ? (unsigned)random_below(&mine, 400) : 0;
         unsigned after = random_below(&mine, 5) == 0 ? (unsigned)random_below(&mine, 400) : 0;
         ring_turn(&r, step % 3 == 0, before, after);
     }
     ring_check(&r, args);
+    CHECK_CUDA(cudaStreamDestroy(beside));
     ring_destroy(&r);
 }
 
@@ -124,7 +126,7 @@ static void three_forwards_one_late(rank_args *args)
     bind_gpu(args, w->n_gpus);
     ring_create(&r, args, w, 0);
     for (int step = 0; step < 3; step++)
-        ring_turn(&r, false, 0, args->rank == 0 && step == 0 ? 200000 : 0);
+        ring_turn(&r, false, 0, args->rank == 0 && step == 0 ? 20000 : 0);
     ring_check(&r, args);
     ring_destroy(&r);
 }
@@ -207,8 +209,8 @@ static void steps(rank_args *args)
     size_t n_bytes = (size_t)n_rows * 3 * sizeof(double);
     double(*x)[3] = malloc(n_bytes + 1), *device = gpu_alloc(n_bytes);
     sundog_field field = {device, SUNDOG_FLOAT64, 3, false};
-    sundog_exchange *exchange = gpu_exchange_with(&w->how, plan, &field, 1, w->lockstep, 0);
     cudaStream_t stream = new_stream();
+    sundog_exchange *exchange = gpu_exchange_with(&w->how, plan, &field, 1, w->lockstep, 0);
     int *rank = malloc(((size_t)n_rows + 1) * sizeof *rank);
     sundog_idx *row = malloc(((size_t)n_rows + 1) * sizeof *row);
     double *copies = calloc((size_t)n_owned + 1, sizeof *copies);

@@ -4,6 +4,7 @@
 #include "run_args.h"
 
 #include "bench/bench_halo.h"
+#include "bench/bench_halo_gpu.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -88,31 +89,39 @@ static int bench_md(int argc, char **argv)
     return 0;
 }
 
+static const char halo_usage[] =
+    "usage: sundog bench halo [options]\n\n"
+    "Latency of the exchange by size, rung and route, forward and reverse; one JSON line a case.\n"
+    "On GPUs: two ranks that answer each other from inside kernels (us_one_way), and rounds of\n"
+    "forward and reverse as a time step launches them (us_round).\n\n";
+
 static int bench_exchange(int argc, char **argv)
 {
-    const char *json = NULL;
-    int n_domains = 2;
+    const char *json = NULL, *device = "cpu";
+    int n_domains = 2, n_gpus = sundog_gpu_count() > 1 ? 2 : 1;
     const arg table[] = {
-        {"-nd", ARG_INT, &n_domains, NULL, "N", "ranks (threads) that exchange (default 2)"},
+        {"-device", ARG_STRING, &device, NULL, "cpu|gpu", "whose memory (default cpu)"},
+        {"-nd", ARG_INT, &n_domains, NULL, "N", "cpu: ranks (threads) that exchange (default 2)"},
+        {"-ngpus", ARG_INT, &n_gpus, NULL, "N", "gpu: how many GPUs (default 2 if there are)"},
         {"-json", ARG_STRING, &json, NULL, "FILE", "append the JSON lines to this file"},
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
     };
     int code = args_parse("sundog bench halo", argc, argv, table, NULL, 0, NULL);
     if (code == -1) {
-        printf("usage: sundog bench halo [options]\n\nLatency of the exchange by size, rung and "
-               "route, "
-               "forward and reverse; one JSON line a case.\n\n");
+        fputs(halo_usage, stdout);
         args_print(stdout, table);
         return 0;
     }
     if (code != 0) return code;
-    if (n_domains < 1) {
-        fprintf(stderr, "sundog bench halo: -nd must be 1 or more\n");
+    bool gpu = strcmp(device, "gpu") == 0;
+    if (n_domains < 1 || n_gpus < 1 || (!gpu && strcmp(device, "cpu") != 0)) {
+        fprintf(stderr, "sundog bench halo: -device is cpu or gpu, -nd and -ngpus 1 or more\n");
         return 2;
     }
     FILE *file = open_json(json);
     if (!file) return 1;
-    code = bench_halo(n_domains, file);
+    const bench_origin origin = {build_commit};
+    code = gpu ? bench_halo_gpu(n_gpus, &origin, file) : bench_halo(n_domains, file);
     if (file != stdout && fclose(file) != 0) return 1;
     return code;
 }

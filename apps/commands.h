@@ -5,4 +5,6 @@ int command_run(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_plot(int argc, char **argv);
+
+void info_print_gpus(void);
 #endif

@@ -49,8 +49,8 @@ static void print_choices(void)
     const char *const *rungs = sundog_exchange_rungs(&n);
     for (int i = 0; i < n; i++)
         printf("  %-16s available%s\n", rungs[i], i == 0 ? "; chosen, the best" : "");
-    printf("  mpi, nvshmem, peer (GPU)  not built: this version runs on the processor, in one "
-           "process\n");
+    printf("  mpi, nvshmem      not built: this version runs in one process\n");
+    info_print_gpus();
 }
 
 static int print_system(const md_run_options *options)

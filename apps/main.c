@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -32,6 +33,9 @@ int main(int argc, char **argv)
         help(stderr);
         return 2;
     }
+    /* For domains that share a GPU; must stand before CUDA starts. What the user has set stays. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         help(stdout);

@@ -94,7 +94,7 @@ static void test_words(void)
 /* Lines around the size of a block; the last one ends with the file. */
 static void test_lines(void)
 {
-    enum { BLOCK = 1 << 16, N = 3 * BLOCK };
+    enum { BLOCK = 1 << 16, N = 4 * BLOCK };
     char *text = malloc(N);
     CHECK(text);
     static const size_t length[] = {0, 1, BLOCK - 5, 2, BLOCK, BLOCK - 1, 7};

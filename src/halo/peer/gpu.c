@@ -126,11 +126,13 @@ static sundog_status check_settings(const int *gpu, int n_ranks, int me)
         return base_fail(SUNDOG_ERR_UNSUPPORTED, "CUDA_LAUNCH_BLOCKING is set: a kernel that waits "
                          "for a peer would hold up the launch of the peer's; unset it");
     for (int r = 0; r < n_ranks; r++) n_sharing += gpu[r] == gpu[me];
-    if (n_sharing > n_connections)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%d ranks share GPU %d, but it takes work from %d "
-                         "streams at once only: set CUDA_DEVICE_MAX_CONNECTIONS=32 in the "
-                         "environment before the program starts", n_sharing, gpu[me],
-                         n_connections);
+    /* A rank's own stream and that of its thread: streams that share a connection wait for each
+     * other. */
+    if (2 * n_sharing > n_connections)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%d ranks share GPU %d, each with two streams or "
+                         "more, but it takes work from %d at once only: set "
+                         "CUDA_DEVICE_MAX_CONNECTIONS=32 in the environment before the program "
+                         "starts", n_sharing, gpu[me], n_connections);
     return SUNDOG_OK;
 }
 

@@ -23,21 +23,10 @@ cp nvt.mdp shell.mdp
     printf 'gen-vel = yes\ngen-temp = 300\ngen-seed = 7\n'
 } >groups.mdp
 {
-    cat groups.mdp
-    printf 'pcoupl = C-rescale\npcoupltype = semiisotropic\ntau-p = 1 1\nref-p = 1 1\n'
+    sed 's/ref-t = .*/ref-t = 300 300/' groups.mdp
+    printf 'pcoupl = C-rescale\npcoupltype = semiisotropic\ntau-p = 1\nref-p = 1 1\n'
     printf 'compressibility = 4.5e-5 4.5e-5\nnstpcouple = 10\n'
 } >npt.mdp
-{
-    sed 's/pcoupltype = .*/pcoupltype = isotropic/; s/tau-p = .*/tau-p = 1/; s/ref-p = .*/ref-p = 1/
-         s/compressibility = .*/compressibility = 4.5e-5/' npt.mdp
-    printf 'refcoord-scaling = com\n'
-} >restrained.mdp
-# ethanol's oxygen and carbons are held
-sed 's/\.\.\/grappa/grappa/' "$box/topol.top" >topol.top
-awk '/moleculetype/ && n++ == 1 {
-         print "[ position_restraints ]\n1 1 800 900 1000\n5 1 700 0 700\n8 1 1000 1000 1000\n"
-     }
-     { print }' "$box/../grappa.itp" >grappa.itp
 
 # random LEAST MOST: seconds
 random() {
@@ -59,10 +48,9 @@ kill_run() {
 }
 
 for setting in $settings; do
-    grid="-dd 2 1 1" top=$box/topol.top
+    grid="-dd 2 1 1"
     [ "$setting" = shell ] && grid="-dd 1 2 1 -scheme shell"
-    [ "$setting" = restrained ] && top=topol.top
-    one="$sundog run -f $setting.mdp -c $box/conf.gro -p $top -reproducible $grid"
+    one="$sundog run -f $setting.mdp $water -reproducible $grid"
     # shellcheck disable=SC2086
     expect 0 'ns/day' $one -o "calm_$setting"
     longest=$(awk '/ steps in / { t = $4 + 0.2 } END { print t }' "calm_$setting/md.log")
@@ -81,5 +69,4 @@ for setting in $settings; do
     done
     echo "$setting: $n kills"
 done
-[ $failed -eq 0 ] || cp -r . "${SUNDOG_KEEP:-.}" 2>/dev/null
 exit $failed

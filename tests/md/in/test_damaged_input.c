@@ -3,6 +3,7 @@
  * preset asan. */
 #include "md/in/gro.h"
 #include "md/in/mdp.h"
+#include "md/in/pdb.h"
 #include "md/in/top.h"
 #include "reference.h"
 #include "scratch.h"
@@ -50,6 +51,14 @@ static void read_gro(const char *path)
     if (status == SUNDOG_OK) md_gro_destroy(&gro);
 }
 
+static void read_pdb(const char *path)
+{
+    md_gro pdb;
+    sundog_status status = md_pdb_read(path, &pdb);
+    expect_text(status);
+    if (status == SUNDOG_OK) md_gro_destroy(&pdb);
+}
+
 static void read_top(const char *path)
 {
     md_topology *topology = NULL;
@@ -90,6 +99,10 @@ int main(void)
     enum { N = 300 };
     torture(reference_path("ethanol/single/conf.gro"), "a.gro", "a.gro", read_gro, 4 * N);
     torture(reference_path("water/tip3p_dodec/conf.gro"), "b.gro", "b.gro", read_gro, N / 6);
+    torture(SUNDOG_SOURCE_DIR "/tests/fuzz/seeds/pdb/dodecahedron.pdb", "a.pdb", "a.pdb", read_pdb,
+            N);
+    torture(SUNDOG_SOURCE_DIR "/tests/fuzz/seeds/pdb/numbers.pdb", "a.pdb", "a.pdb", read_pdb,
+            N);
     torture(reference_path("grappa-like/rf.mdp"), "a.mdp", "a.mdp", read_mdp, 4 * N);
     torture(reference_path("terms/many_terms/topol.top"), "a.top", "a.top", read_top, 2 * N);
     torture(reference_path("terms/urey_bradley/topol.top"), "b.top", "b.top", read_top, N);

@@ -106,6 +106,29 @@ static sundog_status check_tail(const md_system *system, int i, const char *path
                      path, (long long)system->output_offset[i]);
 }
 
+static int64_t n_atoms_in_xtc(const md_system *system)
+{
+    const md_groups *groups = &system->groups;
+    return groups->compressed ? groups->n_compressed : system->topology->n_atoms;
+}
+
+/* Frames of other atoms behind those that are there would make a file that nobody reads. */
+static sundog_status check_xtc_atoms(const char *path, int64_t append_at, int64_t n_atoms)
+{
+    unsigned char head[8];
+    if (append_at < (int64_t)sizeof head) return SUNDOG_OK;
+    FILE *file = fopen(path, "rb");
+    bool read = file && fread(head, 1, sizeof head, file) == sizeof head;
+    if (file) fclose(file);
+    int64_t found = (int64_t)head[4] << 24 | head[5] << 16 | head[6] << 8 | head[7];
+    if (!read || found == n_atoms)
+        return SUNDOG_OK; /* what cannot be read fails when it is opened */
+    return base_fail(SUNDOG_ERR_INPUT,
+                     "%s holds frames of %lld atoms, this run would append some of %lld; give the "
+                     "compressed-x-grps with which it was begun, or another folder with -o",
+                     path, (long long)found, (long long)n_atoms);
+}
+
 /* Before anything is cut: are all files there that the checkpoint speaks of, and the same? */
 static sundog_status check_old(const md_outputs *outputs, const md_system *system)
 {
@@ -124,6 +147,8 @@ static sundog_status check_old(const md_outputs *outputs, const md_system *syste
         if (access(path, W_OK) != 0)
             return base_fail(SUNDOG_ERR_IO, "cannot write to %s: %s", path, strerror(errno));
         BASE_TRY(check_tail(system, i, path));
+        if (i == FILE_XTC && system->params.nstxout_compressed > 0)
+            BASE_TRY(check_xtc_atoms(path, offset[i], n_atoms_in_xtc(system)));
     }
     return SUNDOG_OK;
 }
@@ -164,35 +189,17 @@ static sundog_status open_energies(md_outputs *outputs, const md_system *system)
     return md_energy_csv_open(path, offset[FILE_ENERGY], names, n, &outputs->csv);
 }
 
-/* Frames of other atoms behind those that are there would make a file that nobody reads. */
-static sundog_status check_xtc_atoms(const char *path, int64_t append_at, int64_t n_atoms)
-{
-    unsigned char head[8];
-    if (append_at < (int64_t)sizeof head) return SUNDOG_OK;
-    FILE *file = fopen(path, "rb");
-    bool read = file && fread(head, 1, sizeof head, file) == sizeof head;
-    if (file) fclose(file);
-    int64_t found = (int64_t)head[4] << 24 | head[5] << 16 | head[6] << 8 | head[7];
-    if (!read || found == n_atoms)
-        return SUNDOG_OK; /* what cannot be read fails when it is opened */
-    return base_fail(SUNDOG_ERR_INPUT,
-                     "%s holds frames of %lld atoms, this run would append some of %lld; give the "
-                     "compressed-x-grps with which it was begun, or another folder with -o",
-                     path, (long long)found, (long long)n_atoms);
-}
-
 static sundog_status open_xtc(md_outputs *outputs, const md_system *system)
 {
     char path[4096];
     const md_groups *groups = &system->groups;
-    int64_t append_at = system->output_offset[FILE_XTC];
-    int64_t n_atoms = groups->compressed ? groups->n_compressed : system->topology->n_atoms;
     BASE_TRY(path_of(outputs, file_name[FILE_XTC], path));
-    BASE_TRY(check_xtc_atoms(path, append_at, n_atoms));
     outputs->groups = groups;
     if (groups->compressed)
-        outputs->compressed_x = base_alloc((size_t)n_atoms * sizeof *outputs->compressed_x);
-    return md_xtc_open(path, append_at, system->params.compressed_x_precision, &outputs->xtc);
+        outputs->compressed_x =
+            base_alloc((size_t)groups->n_compressed * sizeof *outputs->compressed_x);
+    return md_xtc_open(path, system->output_offset[FILE_XTC],
+                       system->params.compressed_x_precision, &outputs->xtc);
 }
 
 /* Both averages, one behind the other, are what a checkpoint keeps. */

@@ -87,3 +87,11 @@ uint64_t md_params_hash(const md_params *params)
     hash = MIX(hash, params->ld_seed);
     return hash;
 }
+
+uint64_t md_groups_hash(uint64_t hash, const md_groups *groups, int64_t n_atoms)
+{
+    if (groups->temperature_of) hash = mix(hash, groups->temperature_of, (size_t)n_atoms);
+    if (groups->com_of) hash = mix(hash, groups->com_of, (size_t)n_atoms);
+    if (groups->frozen) hash = mix(hash, groups->frozen, (size_t)n_atoms);
+    return hash;
+}

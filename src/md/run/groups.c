@@ -294,18 +294,3 @@ double md_groups_temperature(const md_groups *groups)
     }
     return hottest;
 }
-
-static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
-}
-
-uint64_t md_groups_hash(uint64_t hash, const md_groups *groups, int64_t n_atoms)
-{
-    if (groups->temperature_of) hash = mix(hash, groups->temperature_of, (size_t)n_atoms);
-    if (groups->com_of) hash = mix(hash, groups->com_of, (size_t)n_atoms);
-    if (groups->frozen) hash = mix(hash, groups->frozen, (size_t)n_atoms);
-    return hash;
-}

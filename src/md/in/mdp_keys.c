@@ -111,7 +111,7 @@ static const md_mdp_key keys[] = {
     {"continuation", MDP_BOOL, AT(continuation), 0, 0, NULL, NULL},
     {"lincs-order", MDP_INT, AT(lincs_order), 1, 100, NULL, NULL},
     {"lincs-iter", MDP_INT, AT(lincs_iter), 1, 100, NULL, NULL},
-    {"lincs-warnangle", MDP_REAL, AT(lincs_warnangle), 0, 180, NULL, NULL},
+    {"lincs-warnangle", MDP_REAL, AT(lincs_warnangle), 1e-3, 90, NULL, NULL},
     {"ld-seed", MDP_INT64, AT(ld_seed), -9e15, 9e15, NULL, NULL},
 
     /* Switches of what is not supported: off is all there is. */

@@ -196,6 +196,7 @@ static void test_refusals(void)
         {COUPLED "nsttcouple = 0\n", "a.mdp:5: nsttcouple = 0: must be positive"},
         {"verlet-buffer-pressure-tolerance = 0.1\n", "(the pair-list buffer follows from"},
         {"lincs-order = 0\n", "a.mdp:1: lincs-order = 0: must be between 1 and 100"},
+        {"lincs-warnangle = 120\n", "a.mdp:1: lincs-warnangle = 120: must be between 0.001 and 90"},
     };
     md_params p;
     for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)

@@ -182,6 +182,12 @@ case_damaged_checkpoint() {
     expect 1 'conf.gro is not a checkpoint' $run -dd 2 2 1 -o hurt -cpi "$box/conf.gro"
     expect 1 'reading failed' $run -dd 2 2 1 -o hurt -cpi hurt
     diff -r before hurt >&2 || fail 'a refused checkpoint changed the folder'
+    # gone, as a kill may leave it where there are no hard links: not a run that has not begun
+    mv hurt/state.cpt bad.cpt
+    expect 1 'there is no hurt/state.cpt, but .*: go on with -cpi hurt/state_prev.cpt' $run \
+        -dd 2 2 1 -o hurt -cpi hurt/state.cpt
+    mv bad.cpt hurt/state.cpt
+    diff -r before hurt >&2 || fail 'a refused checkpoint changed the folder'
     expect 0 'ns/day' $run -dd 2 2 1 -o hurt -cpi hurt/state_prev.cpt
     same well hurt
 }

@@ -79,8 +79,7 @@ typedef struct section {
     uint64_t n_bytes;
 } section;
 
-/* state.cpt -> state_prev.cpt */
-static char *previous_name(const char *path)
+char *md_checkpoint_previous_name(const char *path)
 {
     size_t n = strlen(path), stem = n;
     if (n > 4 && strcmp(path + n - 4, ".cpt") == 0) stem = n - 4;
@@ -145,7 +144,7 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
         md_replace_cancel(&file);
         return status;
     }
-    char *previous = previous_name(path);
+    char *previous = md_checkpoint_previous_name(path);
     status = md_replace_commit(&file, previous);
     base_free(previous);
     return status;

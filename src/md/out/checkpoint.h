@@ -20,5 +20,7 @@ typedef struct md_checkpoint {
 sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpoint);
 /* Refuses truncated, foreign or damaged files, each with its own text. */
 sundog_status md_checkpoint_read(const char *path, md_checkpoint *out);
+/* state.cpt -> state_prev.cpt: where the one before is kept. To be freed with base_free. */
+char *md_checkpoint_previous_name(const char *path);
 void md_checkpoint_destroy(md_checkpoint *checkpoint);
 #endif

@@ -137,12 +137,28 @@ static void generate_velocities(const md_run_options *options, md_system *system
          params->gen_temp, params->gen_seed);
 }
 
+/* Where a file system has no hard links, a run that is killed while it replaces its checkpoint
+ * leaves the one before alone: not to be taken for a run that has not begun. */
+static sundog_status check_never_written(const md_run_options *options)
+{
+    char *previous = md_checkpoint_previous_name(options->cpi);
+    sundog_status status = SUNDOG_OK;
+    if (access(previous, F_OK) == 0)
+        status = base_fail(SUNDOG_ERR_INPUT,
+                           "there is no %s, but the checkpoint before it, %s: go on with -cpi %s, "
+                           "or start anew without -cpi",
+                           options->cpi, previous, previous);
+    base_free(previous);
+    return status;
+}
+
 /* A run goes on where the checkpoint was written. */
 static sundog_status read_checkpoint(const md_run_options *options, md_system *system)
 {
     for (int i = 0; i < MD_N_OUTPUTS; i++) system->output_offset[i] = -1;
     if (!options->cpi) return SUNDOG_OK;
     if (access(options->cpi, F_OK) != 0) {
+        BASE_TRY(check_never_written(options));
         note(system, "Note: there is no checkpoint %s yet; starting from %s.\n", options->cpi,
              options->conf);
         return SUNDOG_OK;

@@ -168,6 +168,7 @@ static sundog_status move(descent *d, bool *valid, double *moved)
         status = md_constrain_positions(w->constrain, rows, (const double(*)[3])w->x_old, rows->x,
                                         NULL, 1, NULL);
         if (status != SUNDOG_OK && status != SUNDOG_ERR_PHYSICS) return status;
+        md_freeze_positions(w); /* rigid water knows nothing of it */
     }
     double worst[2] = {status != SUNDOG_OK, 0};
     for (int row = 0; row < rows->n_owned; row++) {

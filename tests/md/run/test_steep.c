@@ -150,6 +150,45 @@ static void check_long_steps(void)
     }
 }
 
+typedef struct stillness {
+    double start[1500][3], largest;
+    int n;
+} stillness;
+
+static void watch_water(void *arg, const md_observation *what)
+{
+    stillness *water = arg;
+    CHECK(what->n_atoms == 1500);
+    if (water->n++ == 0) memcpy(water->start, what->x, sizeof water->start);
+    for (int i = 288; i < 1500; i++) {
+        double d[3];
+        md_box_nearest(what->box, what->x[i], water->start[i], d);
+        for (int k = 0; k < 3; k++) water->largest = fmax(water->largest, fabs(d[k]));
+    }
+}
+
+/* Rigid water that is frozen stays where it is although it is not quite rigid there. */
+static void check_frozen_water(void)
+{
+    static stillness water;
+    md_run_result result;
+    for (int k = 0; k < 3; k++) {
+        water.largest = water.n = 0;
+        md_run_options options = run_options(
+            "grappa-like/0001.5",
+            write_mdp("nsteps = 20\nconstraints = h-bonds\ncontinuation = yes\n"
+                      "freezegrps = SOL\nfreezedim = Y Y Y\n"),
+            &ways[k]);
+        options.observe = watch_water;
+        options.observe_arg = &water;
+        options.observe_every = 1;
+        CHECK_OK(md_run(&options, &result));
+        CHECK(water.n > 5);
+        CHECK_NEAR(water.largest, 0, 1e-12);
+        CHECK(result.last.potential < result.first.potential);
+    }
+}
+
 /* All atoms of a kind on one spot. */
 static void check_overlap(void)
 {
@@ -187,6 +226,7 @@ int main(void)
     close(fd);
     check_ends();
     check_long_steps();
+    check_frozen_water();
     check_overlap();
     unlink(mdp_name);
     return 0;

@@ -163,6 +163,11 @@ sundog_status sundog_plan_fetch(sundog_plan *plan, int pulse, const sundog_field
  * pulse and row), work out the direct routes, freeze. Collective. */
 sundog_status sundog_plan_commit(sundog_plan *plan);
 
+/* The box of a committed plan has been stretched: multiply component k of every shift by factor[k]
+ * (positive, the same on all ranks). Exchanges stay bound. Not while one is under way. Collective.
+ */
+sundog_status sundog_plan_stretch(sundog_plan *plan, const double factor[3]);
+
 int sundog_plan_n_pulses(const sundog_plan *plan);
 sundog_idx sundog_plan_n_owned(const sundog_plan *plan);
 sundog_idx sundog_plan_n_rows(const sundog_plan *plan);      /* owned and ghosts */

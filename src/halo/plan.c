@@ -303,6 +303,41 @@ sundog_status sundog_plan_commit(sundog_plan *plan)
     return SUNDOG_OK;
 }
 
+/* ---- stretch --------------------------------------------------------------------------------- */
+
+static void stretch_shifts(double (*shift)[3], size_t n, const double factor[3])
+{
+    for (size_t i = 0; i < n; i++)
+        for (int axis = 0; axis < 3; axis++) shift[i][axis] *= factor[axis];
+}
+
+static sundog_status stretch_check(const sundog_plan *plan, const double factor[3])
+{
+    if (!plan->committed)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: plan_stretch: the plan is not committed",
+                         plan->team->rank);
+    for (int axis = 0; axis < 3; axis++)
+        if (!(factor[axis] > 0) || !isfinite(factor[axis]))
+            return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: plan_stretch: factor[%d] is %g, must "
+                             "be positive", plan->team->rank, axis, factor[axis]);
+    return SUNDOG_OK;
+}
+
+sundog_status sundog_plan_stretch(sundog_plan *plan, const double factor[3])
+{
+    if (!plan || !factor)
+        return base_fail(SUNDOG_ERR_ARGUMENT, "plan_stretch: a pointer is NULL");
+    /* A rung may read shifts in its peer's plan: all must be out of the exchange before they
+     * change, and all changed before the next one. */
+    BASE_TRY(team_agree(plan->team, stretch_check(plan, factor)));
+    for (int p = 0; p < plan->n_pulses; p++) stretch_shifts(plan->pulse[p].shift, 1, factor);
+    stretch_shifts(plan->path_shift, plan->path_first[plan->n_paths], factor);
+    for (int i = 0; i < 2; i++)
+        if (plan->route[i].built)
+            stretch_shifts(plan->route[i].shift, plan->route[i].n_shift, factor);
+    return team_agree(plan->team, SUNDOG_OK);
+}
+
 int sundog_plan_n_pulses(const sundog_plan *plan)
 {
     return plan->n_pulses;

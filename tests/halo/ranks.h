@@ -55,6 +55,7 @@ typedef struct random_plan {
     uint64_t seed;
     int n_pulses, max_owned;
     bool shifts;
+    double stretch[3];              /* shifts are multiplied by this, where it is not 0 */
 } random_plan;
 
 /* Unequal sizes, some empty; indices of any earlier rows, repeated ones among them. */
@@ -77,6 +78,8 @@ static inline void random_plan_build(const random_plan *spec, const rank_args *a
                               {0, 0, 0}};
         for (int axis = 0; spec->shifts && axis < 3; axis++)
             pulse.shift[axis] = 0.37 * (random_below(&mine, 3) - 1) * (axis + 1);
+        for (int axis = 0; axis < 3; axis++)
+            if (spec->stretch[axis] > 0) pulse.shift[axis] *= spec->stretch[axis];
         sundog_idx first, n_ghost;
         CHECK_OK(sundog_plan_add_pulse(plan, &pulse, &first, &n_ghost));
         CHECK(first == n_rows && sundog_plan_n_rows(plan) == n_rows + n_ghost);

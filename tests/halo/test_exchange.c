@@ -158,6 +158,51 @@ static void forward_all(rank_args *args, sundog_plan *plan, int salt)
     arrays_free(&tried);
 }
 
+/* Stretched under bound exchanges, twice, a plan must do as one that was built with such shifts. */
+static void stretched(rank_args *args, int salt)
+{
+    const double once[3] = {1.01, 0.98, 1.5}, back[3] = {0.5, 1.25, 1};
+    random_plan spec = *(const random_plan *)args->shared;
+    sundog_plan *plan = random_plan_create(&spec, args), *wanted;
+    for (int axis = 0; axis < 3; axis++) spec.stretch[axis] = once[axis] * back[axis];
+    wanted = random_plan_create(&spec, args);
+    sundog_idx n_rows = sundog_plan_n_rows(plan), n_owned = sundog_plan_n_owned(plan);
+    arrays oracle, tried[N_SERVED];
+    sundog_field field[N_FIELDS];
+    sundog_exchange *exchange[N_SERVED], *reference;
+    arrays_alloc(&oracle, n_rows);
+    arrays_fields(&oracle, field);
+    reference = exchange_of(&all_served[0], wanted, field, N_FIELDS);
+    for (int s = 0; s < N_SERVED; s++) {
+        arrays_alloc(&tried[s], n_rows);
+        arrays_fields(&tried[s], field);
+        exchange[s] = exchange_of(&all_served[s], plan, field, N_FIELDS);
+        arrays_fill(&tried[s], args->rank, n_owned, n_rows, salt);
+        forward(exchange[s]);
+    }
+    CHECK_OK(sundog_plan_stretch(plan, once));
+    CHECK_OK(sundog_plan_stretch(plan, back));
+    arrays_fill(&oracle, args->rank, n_owned, n_rows, salt);
+    forward(reference);
+    for (int s = 0; s < N_SERVED; s++) {
+        forward(exchange[s]);
+        for (sundog_idx i = 0; i < 3 * n_rows; i++) {
+            CHECK_NEAR(tried[s].x[i], oracle.x[i], 4 * DBL_EPSILON * (fabs(oracle.x[i]) + 10));
+            CHECK_NEAR(tried[s].f[i], oracle.f[i], 4 * FLT_EPSILON * (fabsf(oracle.f[i]) + 10));
+        }
+        sundog_exchange_destroy(&exchange[s]);
+        arrays_free(&tried[s]);
+    }
+    const double zero[3] = {1, 0, 1};
+    CHECK(sundog_plan_stretch(plan, zero) == SUNDOG_ERR_ARGUMENT);
+    CHECK_OK(sundog_plan_reset(plan, 0));
+    CHECK(sundog_plan_stretch(plan, once) == SUNDOG_ERR_ARGUMENT);
+    sundog_exchange_destroy(&reference);
+    sundog_plan_destroy(&wanted);
+    sundog_plan_destroy(&plan);
+    arrays_free(&oracle);
+}
+
 static void one_plan(rank_args *args)
 {
     const random_plan *spec = args->shared;
@@ -165,6 +210,7 @@ static void one_plan(rank_args *args)
     forward_all(args, plan, (int)(spec->seed % 10));
     reverse_all(args, plan, (int)(spec->seed % 10));
     sundog_plan_destroy(&plan);
+    if (spec->shifts) stretched(args, (int)(spec->seed % 10));
 }
 
 int main(void)
@@ -172,7 +218,10 @@ int main(void)
     const int n_ranks[] = {1, 2, 3, 5, 8};
     for (int i = 0; i < 5; i++)
         for (uint64_t seed = 1; seed <= 6; seed++) {
-            random_plan spec = {seed * 31 + (uint64_t)i, (int)(seed % 5) + 1, 40, seed % 2 == 0};
+            random_plan spec = {.seed = seed * 31 + (uint64_t)i,
+                                .n_pulses = (int)(seed % 5) + 1,
+                                .max_owned = 40,
+                                .shifts = seed % 2 == 0};
             run_ranks(n_ranks[i], one_plan, &spec);
         }
     return 0;

@@ -165,9 +165,10 @@ static void fetch(rank_args *args)
 /* Sizes that shrink, grow and go to zero; pulses 2 -> 1 -> 2; one exchange for all. */
 static void rebuild(rank_args *args)
 {
-    const random_plan spec[] = {{11, 2, 30, true}, {12, 1, 10, false}, {13, 2, 60, true},
-                                {14, 0, 20, false}, {15, 3, 0, true}, {16, 5, 80, true},
-                                {16, 5, 80, true}, {11, 2, 30, true}};
+    const random_plan spec[] = {{11, 2, 30, true, {0}},  {12, 1, 10, false, {0}},
+                                {13, 2, 60, true, {0}},  {14, 0, 20, false, {0}},
+                                {15, 3, 0, true, {0}},   {16, 5, 80, true, {0}},
+                                {16, 5, 80, true, {0}},  {11, 2, 30, true, {0}}};
     enum { N_SPECS = sizeof spec / sizeof spec[0], MAX_ROWS = 20000 };
     int64_t (*id)[2] = malloc(MAX_ROWS * sizeof *id);
     float (*f)[3] = malloc(MAX_ROWS * sizeof *f);

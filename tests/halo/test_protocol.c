@@ -209,7 +209,7 @@ static void adjoint(rank_args *args)
 {
     const weather *w = args->shared;
     double x[MAX_ROWS][3], y[MAX_ROWS][3], z[MAX_ROWS][3];
-    random_plan spec = {1234 + (uint64_t)args->n_ranks, 4, 20, false};
+    random_plan spec = {1234 + (uint64_t)args->n_ranks, 4, 20, false, {0}};
     sundog_plan *plan = random_plan_create(&spec, args);
     sundog_idx n_rows = sundog_plan_n_rows(plan), n_owned = sundog_plan_n_owned(plan);
     CHECK(n_rows <= MAX_ROWS);

@@ -27,6 +27,8 @@ void md_params_default(md_params *params)
     params->rvdw = 1.0;
     params->tcoupl = MD_TCOUPL_NO;
     params->nsttcouple = -1;
+    params->nstpcouple = -1;
+    params->tau_p = 5.0;
     params->gen_temp = 300.0;
     params->gen_seed = -1;
     params->constraints = MD_CONSTRAINTS_NONE;

@@ -16,6 +16,13 @@ typedef enum md_constraints {
     MD_CONSTRAINTS_NONE, MD_CONSTRAINTS_H_BONDS, MD_CONSTRAINTS_ALL_BONDS
 } md_constraints;
 typedef enum md_tcoupl { MD_TCOUPL_NO, MD_TCOUPL_V_RESCALE } md_tcoupl;
+typedef enum md_pcoupl { MD_PCOUPL_NO, MD_PCOUPL_C_RESCALE } md_pcoupl;
+typedef enum md_pcoupltype {
+    MD_PCOUPLTYPE_ISOTROPIC, MD_PCOUPLTYPE_SEMIISOTROPIC
+} md_pcoupltype;
+typedef enum md_refcoord_scaling {
+    MD_REFCOORD_NO, MD_REFCOORD_ALL, MD_REFCOORD_COM
+} md_refcoord_scaling;
 typedef enum md_comm_mode { MD_COMM_NONE, MD_COMM_LINEAR } md_comm_mode;
 
 enum { MD_MAX_GROUPS = 32 };        /* of one use of groups, as temperature coupling */
@@ -55,6 +62,13 @@ typedef struct md_params {
     int nsttcouple;                 /* md_mdp_read sets it when there is coupling; else -1 */
     char tc_grps[2048];             /* names of groups, as given */
     md_reals tau_t, ref_t;          /* ps, K; a value each with coupling. tau_t < 0: not coupled */
+    md_pcoupl pcoupl;
+    md_pcoupltype pcoupltype;
+    int nstpcouple;                 /* as nsttcouple */
+    double tau_p;                   /* ps */
+    md_reals compressibility;     /* bar-1; isotropic: one, semi-isotropic: xy and z */
+    md_reals ref_p;               /* bar; the same */
+    md_refcoord_scaling refcoord_scaling;
     char freezegrps[2048], freezedim[512];  /* groups; Y or N for each of three axes of each */
     bool gen_vel;
     double gen_temp;                /* K */

@@ -14,7 +14,8 @@ typedef struct md_state {
     int64_t step;
     double time;                    /* ps */
     double thermostat_work[MD_MAX_GROUPS];  /* kJ/mol put into each temperature group by the
-                                               thermostat so far; conserved = total - their sum */
+                                               thermostat so far */
+    double barostat_work;           /* kJ/mol, of the barostat; conserved = total - all works */
 } md_state;
 
 void md_state_create(int64_t n_atoms, md_state *state);

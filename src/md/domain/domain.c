@@ -24,10 +24,13 @@ static sundog_status check_options(sundog_team *team, const md_topology *topolog
     return md_grid_check(&options->grid, box, &options->reach);
 }
 
+/* All that follows from the box. */
 static void set_cell(md_domain *domain)
 {
     md_rows *rows = &domain->rows;
-    double centre[3];
+    double centre[3], range = md_box_max_range(&domain->box);
+    domain->limit2 = range * range;
+    domain->stretched = false;
     md_grid_cell(&domain->grid, domain->rank, domain->cell);
     for (int k = 0; k < 3; k++) {
         rows->cell_lo[k] = domain->grid.bound[k][domain->cell[k]];
@@ -36,6 +39,7 @@ static void set_cell(md_domain *domain)
     }
     md_box_from_fractional(&domain->box, centre, rows->origin);
     md_planes_create(&domain->box, rows->cell_lo, rows->cell_hi, &domain->planes);
+    md_order_prepare(domain);
 }
 
 sundog_status md_domain_create(sundog_team *team, const md_topology *topology, const md_box *box,
@@ -52,7 +56,6 @@ sundog_status md_domain_create(sundog_team *team, const md_topology *topology, c
     domain->rung = options->rung ? base_strdup(options->rung) : NULL;
     domain->route = options->route;
     domain->deterministic = options->deterministic;
-    domain->limit2 = md_box_max_range(box) * md_box_max_range(box);
     domain->record.kind = -1;
     domain->rows.scheme = options->reach.scheme;
     md_grid_copy(&options->grid, &domain->grid);
@@ -60,7 +63,6 @@ sundog_status md_domain_create(sundog_team *team, const md_topology *topology, c
     for (int kind = 0; kind < MD_N_KINDS; kind++)
         domain->expected[kind] = md_topology_count(topology, (md_kind)kind);
     set_cell(domain);
-    md_order_prepare(domain);
     sundog_status status = sundog_plan_create(team, 0, &domain->plan);
     if (status != SUNDOG_OK) {
         md_domain_destroy(&domain);
@@ -119,9 +121,33 @@ static sundog_status bind(md_domain *domain)
     return sundog_exchange_create(domain->plan, &f, 1, &options, &domain->reverse);
 }
 
+sundog_status md_domain_stretch(md_domain *domain, const md_box *box, const double factor[3])
+{
+    domain->box = *box;
+    domain->stretched = true;
+    return sundog_plan_stretch(domain->plan, factor);
+}
+
+/* The box has changed by a little; can its grid still run? The same answer on every rank. */
+static sundog_status follow_box(md_domain *domain)
+{
+    if (!domain->stretched) return SUNDOG_OK;
+    if (md_grid_check(&domain->grid, &domain->box, &domain->reach) == SUNDOG_OK) {
+        set_cell(domain);
+        return SUNDOG_OK;
+    }
+    const double(*m)[3] = (const double(*)[3])domain->box.m;
+    return base_fail(SUNDOG_ERR_PHYSICS,
+                     "pressure coupling has made the box %.4g x %.4g x %.4g nm: %s. Use fewer "
+                     "domains if it still equilibrates; else check ref-p, compressibility and "
+                     "whether the system holds together",
+                     m[0][0], m[1][1], m[2][2], sundog_last_error());
+}
+
 sundog_status md_domain_repartition(md_domain *domain)
 {
     size_t n_groups;
+    BASE_TRY(follow_box(domain));
     BASE_TRY(md_migrate(domain, &n_groups));
     md_order_rows(domain, n_groups);
     BASE_TRY(md_zones_build(domain));

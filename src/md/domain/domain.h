@@ -68,6 +68,12 @@ sundog_status md_domain_distribute(md_domain *domain, const md_state *state);
  * the same on every rank. */
 sundog_status md_domain_repartition(md_domain *domain);
 
+/* The box is now `box`: that of before, its components stretched by factor[k]. The caller has
+ * stretched the owned x alike; ghosts follow with the next forward. Cells keep their fractions, and
+ * what depends on the box otherwise is made anew by the next repartition, which fails with
+ * SUNDOG_ERR_PHYSICS when the box has become too small for the grid. Collective. */
+sundog_status md_domain_stretch(md_domain *domain, const md_box *box, const double factor[3]);
+
 md_rows *md_domain_rows(md_domain *domain);         /* valid until destroyed; contents change */
 
 /* Coordinates to ghosts; forces back (scheme return; in scheme shell reverse does nothing).

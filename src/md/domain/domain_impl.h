@@ -78,6 +78,7 @@ struct md_domain {
     const md_topology *topology;
     md_sites sites;
     md_box box;
+    bool stretched;                 /* what follows is still that of an earlier box */
     md_grid grid;
     md_reach reach;
     int cell[3];

@@ -372,6 +372,7 @@ static sundog_status complete_minimiser(reader *r)
     p->tinit = 0.0;
     p->init_step = 0;
     p->tcoupl = MD_TCOUPL_NO;
+    p->pcoupl = MD_PCOUPL_NO;
     p->comm_mode = MD_COMM_NONE;
     p->gen_vel = false;
     p->nstvout = 0;
@@ -398,6 +399,56 @@ static sundog_status check_freezing(reader *r)
     return SUNDOG_OK;
 }
 
+/* The largest divisor of the default interval that couples often enough within tau, as gmx. */
+static int coupling_interval(double tau, double dt)
+{
+    enum { DEFAULT_NSTPCOUPLE = 100, STEPS_A_TAU = 5 };
+    double most = tau / (dt * STEPS_A_TAU);
+    int n = most >= DEFAULT_NSTPCOUPLE ? DEFAULT_NSTPCOUPLE : most >= 1 ? (int)most : 1;
+    while (DEFAULT_NSTPCOUPLE % n) n--;
+    return n;
+}
+
+static sundog_status check_directions(const reader *r, const char *name, const md_reals *given,
+                                      int needed, const char *type)
+{
+    if (given->n == needed) return SUNDOG_OK;
+    return fail_at(r, line_of(r, name) ? name : "pcoupl",
+                   "pcoupl = C-rescale, %s: needs %d value%s of %s, %s; there %s %d", type, needed,
+                   needed > 1 ? "s" : "", name, needed > 1 ? "for x/y and z" : "for all directions",
+                   given->n == 1 ? "is" : "are", given->n);
+}
+
+static sundog_status complete_barostat(reader *r)
+{
+    md_params *p = r->params;
+    if (p->pcoupl == MD_PCOUPL_NO) return SUNDOG_OK;
+    bool semi = p->pcoupltype == MD_PCOUPLTYPE_SEMIISOTROPIC;
+    const char *type = semi ? "semiisotropic" : "isotropic";
+    BASE_TRY(check_directions(r, "compressibility", &p->compressibility, semi ? 2 : 1, type));
+    BASE_TRY(check_directions(r, "ref-p", &p->ref_p, semi ? 2 : 1, type));
+    for (int k = 0; k < p->compressibility.n; k++)
+        if (p->compressibility.value[k] < 0)
+            return fail_at(r, "compressibility", "compressibility = %g: must not be negative",
+                           p->compressibility.value[k]);
+    if (p->tcoupl == MD_TCOUPL_NO)
+        return fail_at(r, "pcoupl", "pcoupl = C-rescale: needs tcoupl = v-rescale, as ref-t sets "
+                       "the strength of its noise");
+    for (int g = 0; g < p->ref_t.n; g++)
+        if (p->tau_t.value[g] < 0 || p->ref_t.value[g] != p->ref_t.value[0])
+            return fail_at(r, p->tau_t.value[g] < 0 ? "tau-t" : "ref-t",
+                           "pcoupl = C-rescale: needs one temperature, so all groups must be "
+                           "coupled, to the same ref-t");
+    if (p->tau_p <= 0.0) return fail_at(r, "tau-p", "tau-p = %g: must be positive", p->tau_p);
+    if (p->nstpcouple == 0)
+        return fail_at(r, "nstpcouple", "nstpcouple = 0: must be positive, or -1 for the default");
+    if (p->nstpcouple < 0) p->nstpcouple = coupling_interval(p->tau_p, p->dt);
+    if (p->tau_p < 5 * p->nstpcouple * p->dt)
+        note(p, "tau-p = %g: less than five coupling intervals (nstpcouple = %d, dt = %g); the "
+             "pressure may not be coupled properly", p->tau_p, p->nstpcouple, p->dt);
+    return SUNDOG_OK;
+}
+
 static sundog_status complete(reader *r)
 {
     md_params *p = r->params;
@@ -406,6 +457,7 @@ static sundog_status complete(reader *r)
     BASE_TRY(check_switch(r));
     BASE_TRY(complete_energy_intervals(r));
     BASE_TRY(complete_thermostat(r));
+    BASE_TRY(complete_barostat(r));
     BASE_TRY(check_freezing(r));
     if (p->gen_vel && p->continuation)
         return fail_at(r, "gen-vel", "gen-vel = yes and continuation = yes: velocities are "

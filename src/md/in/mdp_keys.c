@@ -32,6 +32,13 @@ static const md_mdp_choice dispersion_corrections[] = {
     {"AllEner", MD_DISP_CORR_ALL_ENER}, {"AllEnerPres", MD_DISP_CORR_ALL_ENER_PRES}, {NULL, 0}};
 static const md_mdp_choice thermostats[] = {
     {"no", MD_TCOUPL_NO}, {"v-rescale", MD_TCOUPL_V_RESCALE}, {NULL, 0}};
+static const md_mdp_choice barostats[] = {
+    {"no", MD_PCOUPL_NO}, {"C-rescale", MD_PCOUPL_C_RESCALE}, {NULL, 0}};
+static const md_mdp_choice barostat_types[] = {
+    {"isotropic", MD_PCOUPLTYPE_ISOTROPIC}, {"semiisotropic", MD_PCOUPLTYPE_SEMIISOTROPIC},
+    {NULL, 0}};
+static const md_mdp_choice refcoord_scalings[] = {
+    {"no", MD_REFCOORD_NO}, {"all", MD_REFCOORD_ALL}, {"com", MD_REFCOORD_COM}, {NULL, 0}};
 static const md_mdp_choice constraints[] = {
     {"none", MD_CONSTRAINTS_NONE}, {"h-bonds", MD_CONSTRAINTS_H_BONDS},
     {"all-bonds", MD_CONSTRAINTS_ALL_BONDS}, {NULL, 0}};
@@ -100,7 +107,14 @@ static const md_mdp_key keys[] = {
     {"tc-grps", MDP_TEXT, AT(tc_grps), 0, 0, NULL, NULL},
     {"tau-t", MDP_REALS, AT(tau_t), -LARGE, LARGE, NULL, NULL},
     {"ref-t", MDP_REALS, AT(ref_t), -LARGE, LARGE, NULL, NULL},
-    {"pcoupl", MDP_FIXED, NOWHERE, 0, 0, only_no, NULL},
+    {"pcoupl", MDP_CHOICE, AT(pcoupl), 0, 0, barostats,
+     "C-rescale equilibrates like Berendsen and samples like Parrinello-Rahman or MTTK"},
+    {"pcoupltype", MDP_CHOICE, AT(pcoupltype), 0, 0, barostat_types, NULL},
+    {"nstpcouple", MDP_INT, AT(nstpcouple), -1, INT_MAX, NULL, NULL},
+    {"tau-p", MDP_REAL, AT(tau_p), -LARGE, LARGE, NULL, "one value for all directions"},
+    {"compressibility", MDP_REALS, AT(compressibility), -LARGE, LARGE, NULL, NULL},
+    {"ref-p", MDP_REALS, AT(ref_p), -LARGE, LARGE, NULL, NULL},
+    {"refcoord-scaling", MDP_CHOICE, AT(refcoord_scaling), 0, 0, refcoord_scalings, NULL},
     {"freezegrps", MDP_TEXT, AT(freezegrps), 0, 0, NULL, NULL},
     {"freezedim", MDP_TEXT, AT(freezedim), 0, 0, NULL, NULL},
     {"gen-vel", MDP_BOOL, AT(gen_vel), 0, 0, NULL, NULL},
@@ -160,8 +174,7 @@ static const md_mdp_key keys[] = {
     IGNORED("pme-order"), IGNORED("ewald-rtol"), IGNORED("ewald-rtol-lj"),
     IGNORED("lj-pme-comb-rule"), IGNORED("ewald-geometry"), IGNORED("epsilon-surface"),
     IGNORED("ensemble-temperature"), IGNORED("nh-chain-length"),
-    IGNORED("print-nose-hoover-chain-variables"), IGNORED("pcoupltype"), IGNORED("nstpcouple"),
-    IGNORED("tau-p"), IGNORED("compressibility"), IGNORED("ref-p"), IGNORED("refcoord-scaling"),
+    IGNORED("print-nose-hoover-chain-variables"),
     IGNORED("annealing-npoints"), IGNORED("annealing-time"), IGNORED("annealing-temp"),
     IGNORED("Shake-SOR"), IGNORED("shake-tol"),
     IGNORED("wall-type"), IGNORED("wall-r-linpot"), IGNORED("wall-atomtype"),

@@ -11,7 +11,8 @@
 
 typedef enum md_random_purpose {
     MD_RANDOM_THERMOSTAT = 1, /* index: step, member: temperature group */
-    MD_RANDOM_VELOCITIES = 2  /* index: global atom */
+    MD_RANDOM_VELOCITIES = 2, /* index: global atom */
+    MD_RANDOM_BAROSTAT = 3    /* index: step */
 } md_random_purpose;
 
 typedef struct md_random {

@@ -8,8 +8,8 @@
  *          u64     0
  *          u64     CRC-64 of the 32 bytes before
  *      sections, each
- *          char[8] name            HEAD, THERMO, INPUTS, OUTPUTS, TAILS, AVERAGES,
- *                                  X, V;
+ *          char[8] name            HEAD, THERMO, BAROSTAT, INPUTS, OUTPUTS, TAILS,
+ *                                  AVERAGES, X, V;
  *                                  blanks behind
  *          u64     bytes of the contents
  *          contents
@@ -25,6 +25,7 @@
  *
  * AVERAGES is there when there are any. THERMO, the thermostat's work on each temperature group, is
  * younger than the first files of version 3. Without it there is one group, whose work is in HEAD.
+ * So is BAROSTAT, the work of the barostat; without it there was no pressure coupling.
  *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
  * that lies within 64 bits, which is how disks and cables fail; and its value is defined by a
@@ -131,6 +132,7 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
         {"INPUTS", &inputs, sizeof inputs},
         {"OUTPUTS", checkpoint->output_offset, sizeof checkpoint->output_offset},
         {"TAILS", checkpoint->output_tail, sizeof checkpoint->output_tail},
+        {"BAROSTAT", &state->barostat_work, sizeof state->barostat_work},
         {"AVERAGES", checkpoint->averages, checkpoint->n_averages * sizeof(double)},
         {"X", state->x, row_bytes},
         {"V", state->v, row_bytes}, /* last: left out when there are none */
@@ -241,7 +243,8 @@ enum {
     HAS_X = 16,
     HAS_V = 32,
     HAS_THERMO = 64,
-    HAS_AVERAGES = 128
+    HAS_AVERAGES = 128,
+    HAS_BAROSTAT = 256
 };
 
 static sundog_status get_head(reader *in, uint64_t n_bytes, md_checkpoint *to)
@@ -307,15 +310,15 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
         const char *name;
         unsigned bit;
     } known[] = {
-        {"HEAD    ", HAS_HEAD},  {"INPUTS  ", HAS_INPUTS}, {"OUTPUTS ", HAS_OUTPUTS},
-        {"TAILS   ", HAS_TAILS}, {"X       ", HAS_X},      {"V       ", HAS_V},
-        {"THERMO  ", HAS_THERMO}, {"AVERAGES", HAS_AVERAGES},
+        {"HEAD    ", HAS_HEAD},   {"INPUTS  ", HAS_INPUTS},   {"OUTPUTS ", HAS_OUTPUTS},
+        {"TAILS   ", HAS_TAILS},  {"X       ", HAS_X},        {"V       ", HAS_V},
+        {"THERMO  ", HAS_THERMO}, {"AVERAGES", HAS_AVERAGES}, {"BAROSTAT", HAS_BAROSTAT},
     };
     unsigned bit = 0;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(name, known[k].name) == 0) bit = known[k].bit;
     if (bit & *seen) return fail_damaged(in, "a section comes twice");
-    if ((bit & (HAS_X | HAS_V | HAS_THERMO)) && !(*seen & HAS_HEAD))
+    if ((bit & (HAS_X | HAS_V | HAS_THERMO | HAS_BAROSTAT)) && !(*seen & HAS_HEAD))
         return fail_damaged(in, "sections are out of order");
     *seen |= bit;
 
@@ -330,6 +333,8 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
     case HAS_AVERAGES: return get_averages(in, n_bytes, to);
     case HAS_THERMO:
         return get_sized(in, n_bytes, to->state.thermostat_work, sizeof to->state.thermostat_work);
+    case HAS_BAROSTAT:
+        return get_sized(in, n_bytes, &to->state.barostat_work, sizeof to->state.barostat_work);
     case HAS_X: return get_sized(in, n_bytes, to->state.x, row_bytes);
     case HAS_V: return get_sized(in, n_bytes, to->state.v, row_bytes);
     case HAS_INPUTS:

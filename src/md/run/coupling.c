@@ -63,6 +63,13 @@ sundog_status md_couple_temperature(md_worker *w, int64_t step)
     return SUNDOG_OK;
 }
 
+double md_coupling_work(const md_worker *w)
+{
+    double work = w->barostat_work;
+    for (int g = 0; g < w->system->groups.n_temperature; g++) work += w->thermostat_work[g];
+    return work;
+}
+
 void md_coupled_step(md_worker *w)
 {
     if (w->system->groups.temperature_of)

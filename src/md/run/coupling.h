@@ -10,6 +10,8 @@ void md_coupling_rebuild(md_worker *w);
 /* Factors for the velocities of this step in w->lambda; all 1 when nothing is coupled. Collective
  * at the steps that couple. */
 sundog_status md_couple_temperature(md_worker *w, int64_t step);
+/* Work of thermostat and barostat so far, kJ/mol. */
+double md_coupling_work(const md_worker *w);
 /* Leap-frog with these factors, from rows->x to itself; w->x_old holds the positions before. */
 void md_coupled_step(md_worker *w);
 /* Kinetic energy now: the tensor, and with several groups that of each in column `half` (0: half a

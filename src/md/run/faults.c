@@ -32,6 +32,7 @@ typedef struct wreck {
     int n, n_old;
     int64_t *gid, *gid_old;
     double (*x)[3], (*x_old)[3];
+    md_box box;
 } wreck;
 
 struct md_faults {
@@ -152,6 +153,7 @@ void md_faults_keep(const md_worker *w)
     if (!rows) return;
     size_t n = (size_t)rows->n_owned, n_old = (size_t)w->n_old;
     part->left = true;
+    part->box = w->box;
     part->step = w->step;
     part->n = rows->n_owned;
     part->gid = copy(rows->gid, n * sizeof *rows->gid);
@@ -186,6 +188,8 @@ static sundog_status write_one(const md_faults *faults, md_outputs *outputs,
     int64_t n_atoms = system->topology->n_atoms, n_off = 0;
     md_state_create(n_atoms, &state);
     state.box = system->state.box;
+    for (int r = 0; r < faults->n_domains; r++)
+        if (faults->wreck[r].left) state.box = faults->wreck[r].box;
     memcpy(state.x, system->state.x, (size_t)n_atoms * sizeof *state.x);
     for (int r = 0; r < faults->n_domains; r++)
         n_off += lay_out(&faults->wreck[r], step + after, n_atoms, state.x);

@@ -81,6 +81,16 @@ uint64_t md_params_hash(const md_params *params)
         hash = MIX(hash, params->tau_t.value[g]);
         hash = MIX(hash, params->ref_t.value[g]);
     }
+    if (params->pcoupl != MD_PCOUPL_NO) {
+        hash = MIX(hash, params->pcoupl);
+        hash = MIX(hash, params->pcoupltype);
+        hash = MIX(hash, params->nstpcouple);
+        hash = MIX(hash, params->tau_p);
+        for (int k = 0; k < 2; k++) {
+            hash = MIX(hash, params->compressibility.value[k]);
+            hash = MIX(hash, params->ref_p.value[k]);
+        }
+    }
     hash = MIX(hash, params->constraints);
     hash = MIX(hash, params->lincs_order);
     hash = MIX(hash, params->lincs_iter);

@@ -1,6 +1,7 @@
 #include "md/run/report.h"
 
 #include "base/clock.h"
+#include "md/core/units.h"
 #include "md/in/mdp.h"
 
 #include <inttypes.h>
@@ -32,6 +33,25 @@ static void add_tensor(md_term *terms, int *n, const char *name, const char *uni
         }
 }
 
+/* As gmx: with pressure coupling alone. pV is that of the reference pressure. */
+static void add_box_terms(const md_system *system, const md_energy_report *report, md_term *terms,
+                          int *n)
+{
+    const md_params *params = &system->params;
+    if (params->pcoupl == MD_PCOUPL_NO) return;
+    static const char *const name[3] = {"Box-X", "Box-Y", "Box-Z"};
+    const double *ref_p = params->ref_p.value;
+    double volume = md_box_volume(&report->box), pressure = ref_p[0];
+    if (params->pcoupltype == MD_PCOUPLTYPE_SEMIISOTROPIC) pressure = (2 * ref_p[0] + ref_p[1]) / 3;
+    double pv = pressure * volume / MD_BAR_PER_KJ_MOL_NM3;
+    for (int k = 0; k < 3; k++) add_term(terms, n, name[k], "nm", report->box.m[k][k]);
+    add_term(terms, n, "Volume", "nm^3", volume);
+    double density = volume > 0 ? system->mass / volume * MD_KG_M3_PER_U_NM3 : 0;
+    add_term(terms, n, "Density", "kg/m^3", density);
+    add_term(terms, n, "pV", "kJ/mol", pv);
+    add_term(terms, n, "Enthalpy", "kJ/mol", report->total + pv);
+}
+
 int md_report_terms(const md_system *system, const md_energy_report *report,
                     md_term terms[MD_MAX_TERMS])
 {
@@ -58,6 +78,7 @@ int md_report_terms(const md_system *system, const md_energy_report *report,
     if (corrected) add_term(terms, &n, "Pres. DC", "bar", report->dispersion_pressure);
     add_term(terms, &n, "Pressure", "bar", report->pressure);
     if (system->has_constraints) add_term(terms, &n, "Constr. rmsd", "", report->constraint_rmsd);
+    add_box_terms(system, report, terms, &n);
     add_tensor(terms, &n, "Vir", energy, report->terms.virial);
     add_tensor(terms, &n, "Pres", "bar", report->pressure_tensor);
     const md_groups *groups = &system->groups;

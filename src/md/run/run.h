@@ -9,6 +9,7 @@
  *      memory.c   is there enough of it?
  *      forces.c   one force evaluation of one domain
  *      outputs.c  files, written by rank 0
+ *      pressure.c pressure coupling
  *      dispersion.c  long-range correction of energy and pressure
  *      restraints.c  reference positions of position restraints
  *      report.c   md.log and the progress line
@@ -28,6 +29,7 @@ typedef struct md_energy_report {
     md_energy terms;
     double dispersion, dispersion_pressure; /* DispCorr; part of what follows and of the virial */
     double potential, kinetic, total, conserved, temperature, pressure, constraint_rmsd;
+    md_box box; /* of this step */
     double kinetic_tensor[3][3], pressure_tensor[3][3];
     double group_temperature[MD_MAX_GROUPS]; /* of each temperature group */
 } md_energy_report;

@@ -124,7 +124,7 @@ static void choose_seed(const md_run_options *options, md_system *system)
     md_params *params = &system->params;
     if (params->ld_seed != -1 || params->tcoupl == MD_TCOUPL_NO) return;
     params->ld_seed = pick_seed(options, system);
-    note(system, "Random seed of the thermostat: %" PRId64 "\n", params->ld_seed);
+    note(system, "Random seed of the coupling: %" PRId64 "\n", params->ld_seed);
 }
 
 static void generate_velocities(const md_run_options *options, md_system *system)
@@ -207,8 +207,18 @@ static sundog_status read_checkpoint(const md_run_options *options, md_system *s
     return SUNDOG_OK;
 }
 
-static sundog_status choose_lists(const md_run_options *options, bool may_raise,
-                                  md_system *system)
+static double total_mass(const md_topology *topology)
+{
+    double sum = 0;
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        const md_moltype *moltype = &topology->moltype[topology->molblock[b].moltype];
+        for (int i = 0; i < moltype->n_atoms; i++)
+            sum += topology->molblock[b].count * moltype->atom[i].mass;
+    }
+    return sum;
+}
+
+static sundog_status choose_lists(const md_run_options *options, bool may_raise, md_system *system)
 {
     md_params *params = &system->params;
     double cutoff = fmax(params->rcoulomb, params->rvdw);
@@ -216,7 +226,7 @@ static sundog_status choose_lists(const md_run_options *options, bool may_raise,
     if (params->integrator == MD_INTEGRATOR_STEEP && params->verlet_buffer_tolerance >= 0) {
         /* Lists are renewed when they must be (steep.c): the buffer is a matter of speed alone. */
         enum { BUFFER_PM = 100 };
-        lists.rlist = fmin(cutoff + 1e-3 * BUFFER_PM, md_box_max_range(&system->state.box));
+        lists.rlist = fmin(cutoff + 1e-3 * BUFFER_PM, md_box_max_range(&system->start_box));
         lists.rlist = fmax(lists.rlist, cutoff);
     } else if (params->verlet_buffer_tolerance < 0) {
         lists.rlist = params->rlist;
@@ -226,7 +236,7 @@ static sundog_status choose_lists(const md_run_options *options, bool may_raise,
             note(system, "Note: no thermostat and no velocities; the pair-list buffer is made for "
                          "300 K.\n");
         }
-        BASE_TRY(md_lists_choose(system->topology, &system->state.box, params, system->temperature,
+        BASE_TRY(md_lists_choose(system->topology, &system->start_box, params, system->temperature,
                                  lists.nstlist, may_raise && options->nstlist == 0, &lists));
     }
     system->nstlist = lists.nstlist;
@@ -238,7 +248,7 @@ static sundog_status choose_lists(const md_run_options *options, bool may_raise,
                          "rlist = %g nm is shorter than the cut-off, %g nm (with "
                          "verlet-buffer-tolerance = -1 rlist is used as given)",
                          system->rlist, cutoff);
-    double range = md_box_max_range(&system->state.box);
+    double range = md_box_max_range(&system->start_box);
     if (system->rlist > range)
         return base_fail(
             SUNDOG_ERR_INPUT,
@@ -282,7 +292,7 @@ static int usable_cores(void)
 static sundog_status choose_grid(const md_run_options *options, md_system *system)
 {
     int n[3] = {options->dd[0], options->dd[1], options->dd[2]};
-    const md_box *box = &system->state.box;
+    const md_box *box = &system->start_box;
     if (n[0] == 0) {
         /* Below some hundred atoms a domain spends its time in the exchange. */
         enum { LEAST_ATOMS_A_DOMAIN = 500 };
@@ -326,8 +336,9 @@ static sundog_status choose_lists_and_grid(const md_run_options *options, md_sys
     }
     BASE_TRY(status);
     if (options->nstlist == 0 && system->nstlist > system->params.nstlist)
-        note(system, "Note: nstlist raised from %d to %d, pair-list radius %.3f nm; -nstlist %d "
-                     "keeps it.\n",
+        note(system,
+             "Note: nstlist raised from %d to %d, pair-list radius %.3f nm; -nstlist %d "
+             "keeps it.\n",
              system->params.nstlist, system->nstlist, system->rlist, system->params.nstlist);
     return SUNDOG_OK;
 }
@@ -358,6 +369,8 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     if (options->nsteps_given) params->nsteps = options->nsteps;
     system->topology_hash = md_topology_hash(system->topology);
     system->params_hash = md_params_hash(params);
+    system->start_box = system->state.box;
+    system->mass = total_mass(system->topology);
     BASE_TRY(md_groups_create(system->topology, params, options->mdp, options->index, system->notes,
                               sizeof system->notes, &system->groups));
     md_groups_count_freedom(&system->groups, system->topology, params->comm_mode);

@@ -22,7 +22,9 @@ typedef struct md_system {
     double *averages;
     int64_t last_step;                   /* INT64_MAX: no end */
     md_groups groups;
-    double n_dof; /* of all groups */
+    md_box start_box;      /* of the start structure: lists and grid are made for it,
+                              so that a restart has the same */
+    double n_dof, mass;    /* degrees of freedom, mass (u) of all atoms */
     double temperature;    /* that the Verlet buffer was made for, K */
     int nstlist, nstprune; /* nstprune 0: no pruning */
     double rlist, rprune;  /* nm */

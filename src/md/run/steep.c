@@ -139,7 +139,7 @@ static sundog_status evaluate(descent *d, int64_t step, md_minimum *out)
     BASE_TRY(project(d, &sums));
     md_timing_enter(&w->timing, MD_PHASE_SUMS);
     BASE_TRY(md_sums_reduce(w->team, &sums));
-    sundog_status status = md_sums_report(w->system, &sums, step, w->thermostat_work, &out->report);
+    sundog_status status = md_sums_report(w->system, &sums, step, &w->box, 0, &out->report);
     if (status != SUNDOG_OK && status != SUNDOG_ERR_PHYSICS) return status;
     BASE_TRY(measure(d, out));
     out->finite = status == SUNDOG_OK && isfinite(out->f_max);

@@ -4,8 +4,9 @@
 #include "base/clock.h"
 #include "md/core/units.h"
 #include "md/run/coupling.h"
-#include "md/run/freeze.h"
 #include "md/run/faults.h"
+#include "md/run/freeze.h"
+#include "md/run/pressure.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -196,29 +197,37 @@ static sundog_status list_interval(worker *w, int64_t step)
 static sundog_status one_step(worker *w, int64_t step, bool *done)
 {
     const md_system *system = w->system;
-    bool list = step == system->state.step || step % system->nstlist == 0;
+    bool list =
+        step == system->state.step || step % system->nstlist == 0 || md_pressure_wears_lists(w);
     if (list) BASE_TRY(list_interval(w, step));
     bool last = step >= system->last_step || w->stop;
     if (last && !list && w->root) md_outputs_mark(w->shared->outputs);
     bool prune = !list && system->nstprune > 0 && (step - w->list_step) % system->nstprune == 0;
     bool energies = last || step == system->state.step || md_due(w->params->nstcalcenergy, step) ||
                     md_due(w->params->nstenergy, step) || md_due(w->params->nstlog, step);
+    bool couple = !last && md_pressure_due(w->params, step), sum = energies || couple;
 
     md_step_sums sums;
     memset(&sums, 0, sizeof sums);
-    BASE_TRY(md_forces(&w->field, prune, energies ? &sums.terms : NULL));
+    BASE_TRY(md_forces(&w->field, prune, sum ? &sums.terms : NULL));
     BASE_TRY(write_frame(w, step, last));
-    BASE_TRY(update(w, step, energies ? &sums : NULL));
-    if (energies) {
+    BASE_TRY(update(w, step, sum ? &sums : NULL));
+    if (sum) {
         md_timing_enter(&w->timing, MD_PHASE_SUMS);
         BASE_TRY(md_sums_reduce(w->team, &sums));
-        sundog_status status = md_sums_report(system, &sums, step, w->thermostat_work, &w->report);
+        sundog_status status =
+            md_sums_report(system, &sums, step, &w->box, md_coupling_work(w), &w->report);
         if (status != SUNDOG_OK) return md_faults_blame(w, status);
-        BASE_TRY(report_energy(w, step, last));
+        if (energies) BASE_TRY(report_energy(w, step, last));
     }
     observe(w, step, last, energies);
     if (w->params->comm_mode == MD_COMM_LINEAR && md_due(w->params->nstcomm, step))
         BASE_TRY(md_remove_com_motion(w));
+    if (couple) {
+        md_timing_enter(&w->timing, MD_PHASE_UPDATE);
+        BASE_TRY(md_pressure_couple(w, step, &sums));
+        md_timing_enter(&w->timing, MD_PHASE_REST);
+    }
     if (w->root) md_progress_step(&w->progress, system, step, last);
     *done = last;
     return SUNDOG_OK;

@@ -9,8 +9,10 @@
  *     v(s + 1/2), x(s + 1), constraints       leap-frog
  *     kinetic energy(s) = mean of both halves; energies, pressure
  *     centre-of-mass motion removed           every nstcomm steps
+ *     x(s + 1), v(s + 1/2), box scaled        every nstpcouple steps, by the pressure of s
  *
- * All that one step hands to the next is x, v and the thermostat's work, so a checkpoint is these.
+ * All that one step hands to the next is x, v, box and the works of thermostat and barostat, so a
+ * checkpoint is these.
  */
 #ifndef MD_STEP_H
 #define MD_STEP_H

@@ -2,6 +2,7 @@
  *
  *      K(s) = 1/2 (K(s - 1/2) + K(s + 1/2)),   T = 2 tr K / (n_dof k),   P = 2/V (K - virial)
  *
+ * V is the volume of this step; pressure coupling changes it afterwards.
  * The pressure of the dispersion correction is isotropic and counted in the virial, as gmx does.
  */
 #include "md/run/sums.h"
@@ -17,7 +18,7 @@ sundog_status md_sums_reduce(sundog_team *team, md_step_sums *sums)
 }
 
 sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, int64_t step,
-                             const double *thermostat_work, md_energy_report *report)
+                             const md_box *box, double work, md_energy_report *report)
 {
     const md_energy *terms = &sums->terms;
     memset(report, 0, sizeof *report);
@@ -27,7 +28,8 @@ sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, 
     report->potential = terms->coulomb14 + terms->lj + terms->coulomb;
     for (int kind = 0; kind < MD_N_KINDS; kind++) report->potential += terms->bonded[kind];
 
-    double volume = md_box_volume(&system->state.box), scale = 2 * MD_BAR_PER_KJ_MOL_NM3 / volume;
+    report->box = *box;
+    double volume = md_box_volume(box), scale = 2 * MD_BAR_PER_KJ_MOL_NM3 / volume;
     report->dispersion = md_dispersion_energy(&system->dispersion, volume);
     report->dispersion_pressure = md_dispersion_pressure(&system->dispersion, volume);
     report->potential += report->dispersion;
@@ -43,9 +45,8 @@ sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, 
         report->pressure += report->pressure_tensor[a][a] / 3;
     }
     report->total = report->potential + report->kinetic;
-    report->conserved = report->total;
+    report->conserved = report->total - work;
     const md_groups *groups = &system->groups;
-    for (int g = 0; g < groups->n_temperature; g++) report->conserved -= thermostat_work[g];
     if (system->n_dof > 0) report->temperature = 2 * report->kinetic / (system->n_dof * MD_BOLTZ);
     for (int g = 0; g < groups->n_temperature; g++) {
         double twice = groups->temperature_of

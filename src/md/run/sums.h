@@ -12,7 +12,8 @@ typedef struct md_step_sums {
 } md_step_sums;
 
 sundog_status md_sums_reduce(sundog_team *team, md_step_sums *sums);
-/* SUNDOG_ERR_PHYSICS when an energy is not finite. */
+/* box: at this step; work: of thermostat and barostat so far. SUNDOG_ERR_PHYSICS when an energy is
+ * not finite. */
 sundog_status md_sums_report(const md_system *system, const md_step_sums *sums, int64_t step,
-                             const double *thermostat_work, md_energy_report *report);
+                             const md_box *box, double work, md_energy_report *report);
 #endif

@@ -51,11 +51,12 @@ static sundog_status create(md_worker *w)
     BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
     BASE_TRY(distribute(w));
     w->rows = md_domain_rows(w->domain);
+    w->box = system->state.box;
     memcpy(w->thermostat_work, system->state.thermostat_work, sizeof w->thermostat_work);
+    w->barostat_work = system->state.barostat_work;
     md_coupling_rebuild(w);
     if (w->root) {
         md_state_create(system->topology->n_atoms, &w->whole);
-        w->whole.box = system->state.box;
         w->whole.has_velocities = true;
         w->whole_f = base_alloc((size_t)w->whole.n_atoms * sizeof *w->whole_f);
         snprintf(w->shared->result->exchange, sizeof w->shared->result->exchange, "%s",
@@ -89,6 +90,7 @@ sundog_status md_worker_rebuild(md_worker *w)
     w->has_old = false;
     md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
     BASE_TRY(md_pairs_rebuild(w->field.pairs, w->rows));
+    for (int k = 0; k < 3; k++) w->stretch[k] = 1;
     md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);
     BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
     md_timing_enter(&w->timing, MD_PHASE_REST);
@@ -114,7 +116,9 @@ sundog_status md_worker_collect(md_worker *w, int64_t step, const bool want[3])
     if (w->root) {
         w->whole.step = step;
         w->whole.time = w->params->tinit + (double)step * w->params->dt;
+        w->whole.box = w->box;
         memcpy(w->whole.thermostat_work, w->thermostat_work, sizeof w->thermostat_work);
+        w->whole.barostat_work = w->barostat_work;
     }
     return md_domain_collect(w->domain, want, w->root && want[0] ? w->whole.x : NULL,
                              w->root && want[1] ? w->whole.v : NULL,

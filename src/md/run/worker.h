@@ -32,6 +32,9 @@ typedef struct md_worker {
     int n_old;
     int64_t *gid_old;
     size_t gid_old_capacity;
+    md_box box;        /* of x as it is now */
+    double stretch[3]; /* of the box since lists were made, pressure.c */
+    double barostat_work;
     md_state whole; /* rank 0: the whole system, for output */
     float (*whole_f)[3];
     md_progress progress;

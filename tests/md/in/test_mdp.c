@@ -49,6 +49,30 @@ static void test_defaults(void)
 
 #define COUPLING(groups, tau_t, ref_t) \
     "tcoupl = v-rescale\ntc-grps = " groups "\ntau-t = " tau_t "\nref-t = " ref_t "\n"
+#define PCOUPLED "pcoupl = C-rescale\ncompressibility = 4.5e-5\nref-p = 1\n"
+
+static void test_barostat(void)
+{
+    md_params p = read_text(COUPLED PCOUPLED);
+    CHECK(p.pcoupl == MD_PCOUPL_C_RESCALE && p.pcoupltype == MD_PCOUPLTYPE_ISOTROPIC);
+    CHECK(p.tau_p == 5 && p.nstpcouple == 100 && p.ref_p.n == 1 && p.ref_p.value[0] == 1);
+    CHECK(p.compressibility.n == 1 && p.compressibility.value[0] == 4.5e-5 && !p.notes[0]);
+    p = read_text(COUPLED PCOUPLED "tau-p = 0.5\ndt = 0.002\n");
+    CHECK(p.nstpcouple == 50 && !p.notes[0]);
+    p = read_text(COUPLED PCOUPLED "tau-p = 0.49\ndt = 0.002\n");
+    CHECK(p.nstpcouple == 25);
+    p = read_text(COUPLED PCOUPLED "tau-p = 0.001\ndt = 0.002\n");
+    CHECK(p.nstpcouple == 1 && strstr(p.notes, "tau-p = 0.001: less than five coupling intervals"));
+    p = read_text(COUPLED "pcoupl = c_rescale\nPcoupltype = SemiIsotropic\nnstpcouple = 7\n"
+                          "compressibility = 4.5e-5 0\nref_p = 1.5  -2\nrefcoord-scaling = COM\n");
+    CHECK(p.pcoupltype == MD_PCOUPLTYPE_SEMIISOTROPIC && p.nstpcouple == 7 && p.ref_p.n == 2);
+    CHECK(p.compressibility.value[1] == 0 && p.ref_p.value[1] == -2 && p.ref_p.value[0] == 1.5);
+    CHECK(p.refcoord_scaling == MD_REFCOORD_COM);
+    /* without coupling nothing of it counts */
+    p = read_text("pcoupl = no\npcoupltype = semiisotropic\nref-p = 1 1 1 0 0 0\ntau-p = -1\n"
+                  "nstpcouple = 0\ncompressibility =\n");
+    CHECK(p.pcoupl == MD_PCOUPL_NO && p.notes[0] == '\0');
+}
 
 static void test_completion(void)
 {
@@ -147,7 +171,38 @@ static void test_refusals(void)
         {"cutoff-scheme = group\n",
          "a.mdp:1: cutoff-scheme = group is not supported; supported: verlet"},
         {"pbc = no\n", "a.mdp:1: pbc = no is not supported; supported: xyz"},
-        {"pcoupl = C-rescale\n", "a.mdp:1: pcoupl = C-rescale is not supported; supported: no"},
+        {"pcoupl = Berendsen\n",
+         "a.mdp:1: pcoupl = Berendsen is not supported; supported: no, C-rescale"},
+        {"pcoupl = Parrinello-Rahman\n",
+         "a.mdp:1: pcoupl = Parrinello-Rahman is not supported; supported: no, C-rescale"},
+        {"pcoupl = MTTK\n", "a.mdp:1: pcoupl = MTTK is not supported; supported: no, C-rescale"},
+        {COUPLED PCOUPLED "pcoupltype = anisotropic\n",
+         "a.mdp:8: pcoupltype = anisotropic is not supported; supported: isotropic, semiiso"},
+        {COUPLED PCOUPLED "pcoupltype = Surface-tension\n",
+         "a.mdp:8: pcoupltype = Surface-tension is not supported; supported: isotropic, semiiso"},
+        {"pcoupltype = isotrop\n", "a.mdp:1: pcoupltype = isotrop is not supported"},
+        {PCOUPLED, "a.mdp:1: pcoupl = C-rescale: needs tcoupl = v-rescale, as ref-t"},
+        {COUPLED PCOUPLED "pcoupltype = semiisotropic\n",
+         "a.mdp:6: pcoupl = C-rescale, semiisotropic: needs 2 values of compressibility, for x/y "
+         "and z; there is 1"},
+        {COUPLED "pcoupl = C-rescale\n",
+         "a.mdp:5: pcoupl = C-rescale, isotropic: needs 1 value of compressibility, for all "
+         "directions; there are 0"},
+        {COUPLED "pcoupl = C-rescale\ncompressibility = 4e-5\nref-p = 1 1 1\n",
+         "a.mdp:7: pcoupl = C-rescale, isotropic: needs 1 value of ref-p, for all directions; "
+         "there are 3"},
+        {COUPLED "pcoupl = C-rescale\ncompressibility = -1\nref-p = 1\n",
+         "a.mdp:6: compressibility = -1: must not be negative"},
+        {COUPLED PCOUPLED "tau-p = 0\n", "a.mdp:8: tau-p = 0: must be positive"},
+        {"tau-p = 1 1\n", "a.mdp:1: tau-p = 1 1: expected a number (one value for all direc"},
+        {COUPLED PCOUPLED "nstpcouple = 0\n", "a.mdp:8: nstpcouple = 0: must be positive, or"},
+        {"ref-p = 1 x\n", "a.mdp:1: ref-p = x: expected a number"},
+        {COUPLING("A B", "1 1", "300 310") PCOUPLED,
+         "a.mdp:4: pcoupl = C-rescale: needs one temperature, so all groups"},
+        {COUPLING("A B", "1 -1", "300 300") PCOUPLED,
+         "a.mdp:3: pcoupl = C-rescale: needs one temperature, so all groups"},
+        {"refcoord-scaling = yes\n",
+         "a.mdp:1: refcoord-scaling = yes is not supported; supported: no, all, com"},
         {"tcoupl = nose-hoover\n",
          "a.mdp:1: tcoupl = nose-hoover is not supported; supported: no, v-resc"},
         {COUPLING("A B", "0.1 0.1", "300"),
@@ -220,7 +275,9 @@ static void test_round_trip(void)
         "coulomb-modifier = none\nld-seed = 12345678901\nnstenergy = 0\nnstcalcenergy = 1\n",
         "vdw-modifier = force-switch\nrvdw-switch = 0.77\nDispCorr = EnerPres\n",
         COUPLING("A B", "0.1 0.30000000000000004", "300 310"),
-        "vdw-modifier = potential-switch\nrvdw-switch = 0.9\nDispCorr = AllEner\n"};
+        "vdw-modifier = potential-switch\nrvdw-switch = 0.9\nDispCorr = AllEner\n",
+        COUPLED "pcoupl = C-rescale\npcoupltype = semiisotropic\ntau-p = 1.5\nref-p = 1 -2.25\n"
+                "compressibility = 4.5e-5 3e-4\nnstpcouple = 12\nrefcoord-scaling = all\n"};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
         md_params p = read_text(texts[k]), q;
         FILE *file = fopen(scratch_write("b.mdp", ""), "w");
@@ -259,6 +316,7 @@ int main(void)
     test_values();
     test_defaults();
     test_completion();
+    test_barostat();
     test_refusals();
     test_round_trip();
     test_table();

@@ -26,6 +26,7 @@ static md_checkpoint make_checkpoint(int64_t n_atoms, int64_t step)
     c.state.time = 0.1 * (double)step;
     c.state.thermostat_work[0] = -1.0 / 3.0;
     c.state.thermostat_work[MD_MAX_GROUPS - 1] = 1.0 / 7.0;
+    c.state.barostat_work = 1.0 / 9.0;
     c.state.has_velocities = true;
     for (int k = 0; k < 9; k++) c.state.box.m[k / 3][k % 3] = k + 0.1;
     for (int64_t i = 0; i < n_atoms; i++)
@@ -43,6 +44,7 @@ static void check_same(const md_checkpoint *a, const md_checkpoint *b)
     CHECK(memcmp(&a->state.time, &b->state.time, sizeof(double)) == 0);
     CHECK(memcmp(a->state.thermostat_work, b->state.thermostat_work,
                  sizeof a->state.thermostat_work) == 0);
+    CHECK(a->state.barostat_work == b->state.barostat_work);
     CHECK(a->state.has_velocities == b->state.has_velocities);
     CHECK(memcmp(&a->state.box, &b->state.box, sizeof a->state.box) == 0);
     CHECK(memcmp(a->state.x, b->state.x, n_bytes) == 0);

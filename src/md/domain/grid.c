@@ -26,6 +26,10 @@ sundog_status md_grid_create(const int n[3], const double *const relative[3], md
         if (n[k] < 1)
             return base_fail(SUNDOG_ERR_ARGUMENT, "the grid has %d cells along %c; 1 is the least",
                              n[k], axis_name[k]);
+        if (n[k] > MD_MAX_DOMAINS)      /* before anything of that size is taken */
+            return base_fail(SUNDOG_ERR_ARGUMENT,
+                             "the grid has %d cells along %c; %d domains in all are the most",
+                             n[k], axis_name[k], MD_MAX_DOMAINS);
         for (int i = 0; relative[k] && i < n[k]; i++)
             if (!(relative[k][i] > 0) || !isfinite(relative[k][i]))
                 return base_fail(SUNDOG_ERR_ARGUMENT,

@@ -113,13 +113,6 @@ static void fill_table(const md_topology *topology, md_kind kind, bonded_table_r
 sundog_status md_bonded_create(const md_topology *topology, const md_params *params,
                                md_bonded **out)
 {
-    for (int m = 0; m < topology->n_moltypes; m++)
-        if (topology->moltype[m].list[MD_POSRES].n > 0)
-            return base_fail(SUNDOG_ERR_UNSUPPORTED,
-                             "molecule type %s has position restraints, which are not supported; "
-                             "leave out -DPOSRES or its [ position_restraints ]",
-                             topology->moltype[m].name);
-
     md_bonded *bonded = base_alloc_zero(sizeof *bonded);
     bonded->coulomb14 = (float)(md_coulomb_form_of(params).factor * topology->fudge_qq);
     for (int kind = 0; kind < MD_N_KINDS; kind++)

@@ -91,6 +91,7 @@ uint64_t md_params_hash(const md_params *params)
             hash = MIX(hash, params->ref_p.value[k]);
         }
     }
+    if (params->refcoord_scaling != MD_REFCOORD_NO) hash = MIX(hash, params->refcoord_scaling);
     hash = MIX(hash, params->constraints);
     hash = MIX(hash, params->lincs_order);
     hash = MIX(hash, params->lincs_iter);

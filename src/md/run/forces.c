@@ -91,6 +91,7 @@ sundog_status md_forces(md_force_field *field, bool prune, md_energy *energy)
 
     md_timing_enter(timing, MD_PHASE_BONDED);
     md_bonded_force(field->bonded, rows, rows->f, energy);
+    md_posres_force(field->posres, rows, field->box, rows->f, energy);
 
     md_timing_enter(timing, MD_PHASE_REVERSE);
     BASE_TRY(md_domain_reverse_begin(field->domain));

@@ -5,11 +5,14 @@
 #include "md/domain/domain.h"
 #include "md/force/bonded.h"
 #include "md/force/nonbonded.h"
+#include "md/force/posres.h"
 #include "md/run/timing.h"
 
 typedef struct md_force_field {
     const md_nonbonded *nonbonded; /* shared by all domains */
     const md_bonded *bonded;       /* shared by all domains */
+    const md_posres *posres;       /* shared by all domains; NULL: none */
+    const md_box *box;             /* of the rows, as it is now */
     md_domain *domain;
     md_pairs *pairs;
     md_timing *timing;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "md/force/bonded.h"
 #include "md/force/nonbonded.h"
+#include "md/force/posres.h"
 #include "md/run/faults.h"
 #include "md/run/outputs.h"
 #include "md/run/report.h"
@@ -87,11 +88,14 @@ static sundog_status run_system(const md_run_options *options, const md_system *
 {
     md_nonbonded *nonbonded = NULL;
     md_bonded *bonded = NULL;
+    md_posres *posres = NULL;
     md_outputs *outputs = NULL;
     int j_cluster = 4;
     sundog_status status = md_nonbonded_create(system->topology, &system->params, options->kernel,
                                                &nonbonded, &j_cluster);
     if (status == SUNDOG_OK) status = md_bonded_create(system->topology, &system->params, &bonded);
+    if (status == SUNDOG_OK)
+        md_posres_create(system->topology, system->params.refcoord_scaling, &posres);
     if (status == SUNDOG_OK) status = md_outputs_open(options, system, &outputs);
     if (status == SUNDOG_OK) {
         result->n_atoms = system->topology->n_atoms;
@@ -105,6 +109,7 @@ static sundog_status run_system(const md_run_options *options, const md_system *
                             .system = system,
                             .nonbonded = nonbonded,
                             .bonded = bonded,
+                            .posres = posres,
                             .j_cluster = j_cluster,
                             .faults = md_faults_create(result->n_domains),
                             .outputs = outputs,
@@ -127,6 +132,7 @@ static sundog_status run_system(const md_run_options *options, const md_system *
         base_fail(status, "%s", error);
     md_nonbonded_destroy(&nonbonded);
     md_bonded_destroy(&bonded);
+    md_posres_destroy(&posres);
     return status;
 }
 

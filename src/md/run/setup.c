@@ -89,7 +89,12 @@ static sundog_status read_inputs(const md_run_options *options, md_system *syste
     if (options->reference && md_topology_count(system->topology, MD_POSRES) == 0)
         note(system, "Note: %s has no position restraints; %s (-r) is not read.\n", options->top,
              options->reference);
-    return md_restraints_read(options, &state->box, system->topology);
+    BASE_TRY(md_restraints_read(options, &state->box, system->topology));
+    if (md_topology_count(system->topology, MD_POSRES) > 0 &&
+        system->params.comm_mode != MD_COMM_NONE && system->params.integrator == MD_INTEGRATOR_MD)
+        note(system, "Warning: centre-of-mass motion is removed although there are position "
+                     "restraints; comm-mode = none leaves the motion to them.\n");
+    return SUNDOG_OK;
 }
 
 static sundog_status replicate(const md_run_options *options, md_system *system)

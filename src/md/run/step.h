@@ -25,6 +25,7 @@ typedef struct md_shared {
     const md_system *system;
     const struct md_nonbonded *nonbonded;
     const struct md_bonded *bonded;
+    const struct md_posres *posres;
     int j_cluster;
     struct md_faults *faults;
     md_outputs *outputs;   /* used by rank 0 alone */

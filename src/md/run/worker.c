@@ -40,6 +40,8 @@ static sundog_status create(md_worker *w)
     md_pairs_create(&pairs_options, &w->field.pairs);
     w->field.nonbonded = w->shared->nonbonded;
     w->field.bonded = w->shared->bonded;
+    w->field.posres = w->shared->posres;
+    w->field.box = &w->box;
     w->field.domain = w->domain;
     w->field.timing = &w->timing;
     md_constrain_options constrain_options = {.lincs_order = system->params.lincs_order,

@@ -461,19 +461,6 @@ static void test_improper_wraps(void)
     system_destroy(s);
 }
 
-static void test_position_restraints_are_refused(void)
-{
-    md_moltype moltype = {.name = "PEP"};
-    int atom = 0, index = 0;
-    md_param param = {{1000, 1000, 1000}};
-    moltype.list[MD_POSRES] = (md_interactions){.n = 1, .atoms = &atom, .param = &index};
-    md_topology topology = {.n_params = 1, .param = &param, .n_moltypes = 1, .moltype = &moltype};
-    md_bonded *bonded = NULL;
-    CHECK(md_bonded_create(&topology, with_epsilon_r(1), &bonded) == SUNDOG_ERR_UNSUPPORTED);
-    CHECK(bonded == NULL && strstr(sundog_last_error(), "PEP"));
-    md_bonded_destroy(&bonded);
-}
-
 int main(void)
 {
     for (int i = 0; i < N_KINDS; i++) {
@@ -485,6 +472,5 @@ int main(void)
     test_straight();
     test_conventions();
     test_improper_wraps();
-    test_position_restraints_are_refused();
     return 0;
 }

@@ -35,11 +35,6 @@ static void test_refusals(void)
     options.reference = "nowhere.gro";
     md_system system;
     CHECK(md_setup(&options, &system) == SUNDOG_ERR_IO);
-    /* read, but not computed yet: no run goes on without them */
-    options = options_of("peptide/ala_dipeptide");
-    md_run_result result;
-    CHECK(md_run(&options, &result) == SUNDOG_ERR_UNSUPPORTED);
-    CHECK(strstr(sundog_last_error(), "has position restraints, which are not supported"));
 }
 
 static void test_positions(void)

@@ -434,7 +434,7 @@ static void test_unused_types(void)
     for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
         for (const int *func = functions[k].func; *func; func++) {
             snprintf(text, sizeof text, "%s[ %s ]\n%s %d 1 2 3 4 5\n%s%s", TYPES,
-                     functions[k].types, functions[k].names, *func, ATOM4 + strlen(TYPES), END);
+                     functions[k].types, functions[k].names, *func, &ATOM4[strlen(TYPES)], END);
             CHECK_OK(read_top(scratch_write("a.top", text), NULL, MD_CONSTRAINTS_NONE, &t));
             md_topology_destroy(&t);
         }

@@ -31,6 +31,7 @@ struct md_outputs {
     const md_groups *groups;
     double (*compressed_x)[3]; /* of the group in the .xtc, when that is not all atoms */
     int64_t mark[MD_N_OUTPUTS];
+    double *mark_averages;
 };
 
 static sundog_status path_of(const md_outputs *outputs, const char *name, char path[4096])
@@ -215,6 +216,7 @@ static void open_averages(md_outputs *outputs, const md_system *system)
     int n = md_report_terms(system, &empty, terms);
     md_averages_create(n, &outputs->since_frame);
     md_averages_create(n, &outputs->whole_run);
+    outputs->mark_averages = base_alloc_zero(n_averages(outputs) * sizeof(double));
     size_t half = n_averages(outputs) / 2;
     if (system->n_averages != 2 * half) return; /* a checkpoint without them */
     memcpy(outputs->since_frame.value, system->averages, half * sizeof(double));
@@ -336,6 +338,10 @@ void md_outputs_mark(md_outputs *outputs)
     outputs->mark[FILE_XTC] = outputs->xtc ? md_xtc_offset(outputs->xtc) : -1;
     outputs->mark[FILE_TRR] = outputs->trr ? md_trr_offset(outputs->trr) : -1;
     outputs->mark[FILE_EDR] = outputs->edr ? md_edr_offset(outputs->edr) : -1;
+    if (!outputs->mark_averages) return;
+    size_t half = n_averages(outputs) / 2;
+    memcpy(outputs->mark_averages, outputs->since_frame.value, half * sizeof(double));
+    memcpy(outputs->mark_averages + half, outputs->whole_run.value, half * sizeof(double));
 }
 
 /* The data of all outputs must be on the disk before a checkpoint may speak of it. */
@@ -380,17 +386,11 @@ sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system
                                 .seed = system->params.ld_seed};
     for (int i = 0; i < MD_N_OUTPUTS; i++) checkpoint.output_offset[i] = outputs->mark[i];
     BASE_TRY(sum_tails(outputs, checkpoint.output_tail));
-    size_t half = n_averages(outputs) / 2;
-    double *averages = base_alloc(2 * half * sizeof *averages);
-    memcpy(averages, outputs->since_frame.value, half * sizeof *averages);
-    memcpy(averages + half, outputs->whole_run.value, half * sizeof *averages);
-    checkpoint.averages = averages;
-    checkpoint.n_averages = 2 * half;
+    checkpoint.averages = outputs->mark_averages;
+    checkpoint.n_averages = n_averages(outputs);
     char path[4096];
     BASE_TRY(path_of(outputs, "state.cpt", path));
-    sundog_status status = md_checkpoint_write(path, &checkpoint);
-    base_free(averages);
-    return status;
+    return md_checkpoint_write(path, &checkpoint);
 }
 
 sundog_status md_outputs_confout(md_outputs *outputs, const md_system *system,
@@ -431,6 +431,7 @@ sundog_status md_outputs_close(md_outputs **outputs_at)
     base_free(outputs->compressed_x);
     md_averages_destroy(&outputs->since_frame);
     md_averages_destroy(&outputs->whole_run);
+    base_free(outputs->mark_averages);
     if (outputs->lock >= 0) close(outputs->lock);
     base_free(outputs);
     return first;

@@ -37,9 +37,9 @@ void md_outputs_sample(md_outputs *outputs, const md_system *system,
 void md_outputs_averages(const md_outputs *outputs, const md_system *system);
 sundog_status md_outputs_energy(md_outputs *outputs, const md_system *system,
                                 const md_energy_report *report);
-/* Offsets of all files now: nothing of the coming step has been written. */
+/* Offsets of all files and averages as they are now: nothing of the coming step is in them. */
 void md_outputs_mark(md_outputs *outputs);
-/* Write state.cpt with the offsets of the last mark. */
+/* Write state.cpt with what the last mark noted. */
 sundog_status md_outputs_checkpoint(md_outputs *outputs, const md_system *system,
                                     const md_state *state);
 sundog_status md_outputs_confout(md_outputs *outputs, const md_system *system,

@@ -101,10 +101,18 @@ static sundog_status write_frame(worker *w, int64_t step, bool last)
     if (w->root && frame)
         BASE_TRY(
             md_outputs_frame(w->shared->outputs, &parts, &w->whole, (const float(*)[3])w->whole_f));
-    if (w->root && last) {
-        BASE_TRY(md_outputs_confout(w->shared->outputs, w->system, &w->whole));
-        BASE_TRY(md_outputs_checkpoint(w->shared->outputs, w->system, &w->whole));
-    }
+    md_timing_enter(&w->timing, MD_PHASE_REST);
+    return SUNDOG_OK;
+}
+
+/* The end of the run, from what write_frame collected. After the step, not before: a state that
+ * cannot be moved must not take the place of the last good one. */
+static sundog_status write_last(worker *w)
+{
+    if (!w->root) return SUNDOG_OK;
+    md_timing_enter(&w->timing, MD_PHASE_OUTPUT);
+    BASE_TRY(md_outputs_confout(w->shared->outputs, w->system, &w->whole));
+    BASE_TRY(md_outputs_checkpoint(w->shared->outputs, w->system, &w->whole));
     md_timing_enter(&w->timing, MD_PHASE_REST);
     return SUNDOG_OK;
 }
@@ -220,6 +228,7 @@ static sundog_status one_step(worker *w, int64_t step, bool *done)
         if (status != SUNDOG_OK) return md_faults_blame(w, status);
         if (energies) BASE_TRY(report_energy(w, step, last));
     }
+    if (last) BASE_TRY(write_last(w));
     observe(w, step, last, energies);
     if (w->params->comm_mode == MD_COMM_LINEAR && md_due(w->params->nstcomm, step))
         BASE_TRY(md_remove_com_motion(w));

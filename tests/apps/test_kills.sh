@@ -5,7 +5,7 @@
 #   test_kills.sh SUNDOG SOURCE_DIR [KILLS_A_SETTING [SEED [SETTING...]]]
 sundog_and_source="$1 $2"
 kills=${3:-6} seed=${4:-1}
-[ $# -le 4 ] && set -- "$1" "$2" "$kills" "$seed" nve nvt groups shell
+[ $# -le 4 ] && set -- "$1" "$2" "$kills" "$seed" nve nvt groups shell npt restrained
 shift 4
 settings=$*
 # shellcheck disable=SC2086
@@ -47,10 +47,19 @@ kill_run() {
     return 0
 }
 
+sed '/^tau-p/d; /^ref-p/d; /^compress/d; /^pcoupltype/d; /^comm-grps/d; /^compressed-x-grps/d
+     s/tc-grps = .*/tc-grps = System/; s/tau-t = .*/tau-t = 0.5/; s/ref-t = .*/ref-t = 300/' \
+    npt.mdp >restrained.mdp
+printf 'define = -DPOSRES\nrefcoord-scaling = com\ntau-p = 1\nref-p = 1\ncompressibility = 4.5e-5\n' \
+    >>restrained.mdp
+peptide=$source/systems/peptide/ala_dipeptide
+
 for setting in $settings; do
-    grid="-dd 2 1 1"
+    grid="-dd 2 1 1" inputs=$water
+    [ "$setting" = restrained ] &&
+        inputs="-c $peptide/conf.gro -p $peptide/topol.top -r $peptide/restraints.gro"
     [ "$setting" = shell ] && grid="-dd 1 2 1 -scheme shell"
-    one="$sundog run -f $setting.mdp $water -reproducible $grid"
+    one="$sundog run -f $setting.mdp $inputs -reproducible $grid"
     # shellcheck disable=SC2086
     expect 0 'ns/day' $one -o "calm_$setting"
     longest=$(awk '/ steps in / { t = $4 + 0.2 } END { print t }' "calm_$setting/md.log")

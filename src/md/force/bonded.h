@@ -15,7 +15,8 @@ sundog_status md_bonded_create(const md_topology *topology, const md_params *par
                                md_bonded **out);
 void md_bonded_destroy(md_bonded **bonded);         /* accepts NULL */
 
-/* Forces of all rows->list[] kinds except MD_POSRES, MD_CONSTRAINT and MD_SETTLE, ADDED to f [n_rows][3].
+/* Forces of all rows->list[] kinds except MD_POSRES, MD_CONSTRAINT and MD_SETTLE, ADDED to
+ * f [n_rows][3].
  * energy: NULL when not wanted; else bonded[], coulomb14 and virial are ADDED to, times weight. */
 void md_bonded_force(const md_bonded *bonded, const md_rows *rows, float (*f)[3],
                      md_energy *energy);

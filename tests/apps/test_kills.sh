@@ -50,8 +50,8 @@ kill_run() {
 sed '/^tau-p/d; /^ref-p/d; /^compress/d; /^pcoupltype/d; /^comm-grps/d; /^compressed-x-grps/d
      s/tc-grps = .*/tc-grps = System/; s/tau-t = .*/tau-t = 0.5/; s/ref-t = .*/ref-t = 300/' \
     npt.mdp >restrained.mdp
-printf 'define = -DPOSRES\nrefcoord-scaling = com\ntau-p = 1\nref-p = 1\ncompressibility = 4.5e-5\n' \
-    >>restrained.mdp
+printf 'define = -DPOSRES\nrefcoord-scaling = com\n' >>restrained.mdp
+printf 'tau-p = 1\nref-p = 1\ncompressibility = 4.5e-5\n' >>restrained.mdp
 peptide=$source/systems/peptide/ala_dipeptide
 
 for setting in $settings; do

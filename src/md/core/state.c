@@ -31,6 +31,29 @@ static void append_shifted(const md_state *from, int64_t first, int64_t n, const
     *n_done += n;
 }
 
+void md_state_make_whole(md_state *state, md_topology *topology)
+{
+    for (int b = 0; b < topology->n_molblocks; b++) {
+        const md_molblock *block = &topology->molblock[b];
+        const int n = topology->moltype[block->moltype].n_atoms;
+        for (int64_t i = 0; i < (int64_t)block->count * n; i++) {
+            double *x = state->x[block->first_atom + i], d[3], apart2 = 0;
+            if (i % n == 0) continue;
+            const double *before = state->x[block->first_atom + i - 1];
+            md_box_nearest(&state->box, x, before, d);
+            for (int k = 0; k < 3; k++) {
+                d[k] -= x[k] - before[k];       /* a sum of box vectors, but for rounding */
+                apart2 += d[k] * d[k];
+            }
+            if (apart2 < 1e-12) continue;
+            for (int k = 0; k < 3; k++) {
+                x[k] += d[k];
+                if (block->posres_x) block->posres_x[i][k] += d[k];
+            }
+        }
+    }
+}
+
 sundog_status md_state_replicate(md_state *state, const md_topology *before, const int copies[3])
 {
     int64_t total = 1;

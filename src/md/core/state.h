@@ -20,9 +20,13 @@ typedef struct md_state {
 
 void md_state_create(int64_t n_atoms, md_state *state);
 void md_state_destroy(md_state *state);     /* frees arrays, zeroes */
-/* Multiply the box: copies[k] along box vector k. Atoms are ordered as md_topology_replicate
- * orders molecules: every block's molecules copy by copy, x fastest. */
+/* Bring the parts of each molecule together: an atom goes, by box vectors, to the image nearest to
+ * the atom before it in its molecule; reference positions of restraints go with their atoms. */
 struct md_topology;
+void md_state_make_whole(md_state *state, struct md_topology *topology);
+/* Multiply the box: copies[k] along box vector k. Atoms are ordered as md_topology_replicate
+ * orders molecules: every block's molecules copy by copy, x fastest. Molecules must be whole: the
+ * images at the old walls are no images in the larger box. */
 sundog_status md_state_replicate(md_state *state, const struct md_topology *before,
                                  const int copies[3]);
 #endif

@@ -120,6 +120,20 @@ static bool means_all(const maker *m, const char *names, bool or_nothing)
            (n == 1 && !m->index_path && strcasecmp(word[0], "System") == 0);
 }
 
+/* Names of a key that has no effect must be those of groups all the same, as with grompp. */
+static sundog_status check_names(maker *m, const char *key, const char *names)
+{
+    char text[sizeof m->params->tc_grps], *word[MD_MAX_GROUPS];
+    if (means_all(m, names, true)) return SUNDOG_OK;
+    snprintf(text, sizeof text, "%s", names);
+    int n = md_text_split(text, word, MD_MAX_GROUPS);
+    for (int g = 0; g < n && g < MD_MAX_GROUPS; g++) {
+        const md_index_group *group;
+        BASE_TRY(find(m, key, word[g], &group));
+    }
+    return SUNDOG_OK;
+}
+
 /* ---- the keys ------------------------------------------------------------------------------- */
 
 static void name_group(md_temperature_group *group, const char *name)
@@ -133,7 +147,7 @@ static sundog_status temperature_groups(maker *m, md_groups *out)
     out->n_temperature = 1;
     name_group(&out->temperature[0], "System");
     out->temperature[0].tau_t = -1;
-    if (params->tcoupl == MD_TCOUPL_NO) return SUNDOG_OK;
+    if (params->tcoupl == MD_TCOUPL_NO) return check_names(m, "tc-grps", params->tc_grps);
     if (!means_all(m, params->tc_grps, false)) {
         assignment a = {.n = 0};
         sundog_status status = assign(m, "tc-grps", params->tc_grps, &a);
@@ -211,8 +225,9 @@ static void take_frozen_out(maker *m, md_groups *out)
 static sundog_status com_groups(maker *m, md_groups *out)
 {
     out->n_com = 1;
-    if (m->params->comm_mode == MD_COMM_NONE || means_all(m, m->params->comm_grps, true))
-        return SUNDOG_OK;
+    if (m->params->comm_mode == MD_COMM_NONE)
+        return check_names(m, "comm-grps", m->params->comm_grps);
+    if (means_all(m, m->params->comm_grps, true)) return SUNDOG_OK;
     assignment a = {.n = 0};
     sundog_status status = assign(m, "comm-grps", m->params->comm_grps, &a);
     if (status != SUNDOG_OK || (a.n == 1 && a.n_rest == 0)) {
@@ -235,8 +250,9 @@ static sundog_status com_groups(maker *m, md_groups *out)
 static sundog_status compressed_groups(maker *m, md_groups *out)
 {
     const md_params *params = m->params;
-    if (params->nstxout_compressed == 0 || means_all(m, params->compressed_x_grps, true))
-        return SUNDOG_OK;
+    if (params->nstxout_compressed == 0)
+        return check_names(m, "compressed-x-grps", params->compressed_x_grps);
+    if (means_all(m, params->compressed_x_grps, true)) return SUNDOG_OK;
     assignment a = {.n = 0};
     int64_t n_atoms = m->topology->n_atoms;
     sundog_status status = assign(m, "compressed-x-grps", params->compressed_x_grps, &a);

@@ -57,6 +57,9 @@ static sundog_status make_dir(const char *dir)
         if (kept == '\0') break;
         *at = kept;
     }
+    struct stat what;
+    if (stat(dir, &what) == 0 && !S_ISDIR(what.st_mode))
+        return base_fail(SUNDOG_ERR_IO, "%s is no folder; -o names a folder for all results", dir);
     if (access(dir, W_OK | X_OK) != 0)
         return base_fail(SUNDOG_ERR_IO, "cannot write to the output folder %s: %s", dir,
                          strerror(errno));

@@ -109,6 +109,7 @@ static sundog_status replicate(const md_run_options *options, md_system *system)
     }
     if (n == 1) return SUNDOG_OK;
     BASE_TRY(md_memory_check_copies(system, n));
+    md_state_make_whole(&system->state, system->topology);
     BASE_TRY(md_state_replicate(&system->state, system->topology, copies));
     return md_topology_replicate(system->topology, copies);
 }

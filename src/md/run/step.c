@@ -247,7 +247,10 @@ static sundog_status one_step(worker *w, int64_t step, bool *done)
 static sundog_status loop(worker *w)
 {
     w->step = w->system->state.step;
-    BASE_TRY(begin(w));
+    sundog_status begun = begin(w);
+    if (begun == SUNDOG_ERR_PHYSICS)
+        return base_fail(begun, "the start structure: %s", sundog_last_error());
+    BASE_TRY(begun);
     BASE_TRY(sundog_team_barrier(w->team));
     int64_t step = w->system->state.step;
     /* Negative: that many steps before the end. */

@@ -206,7 +206,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < 6; i++) {
             for (uint64_t seed = 1; seed <= 3; seed++) {
                 random_plan spec = {seed * 31 + (uint64_t)i, (int)(seed % 5) + 2, 40,
-                                    seed % 2 == 0};
+                                    seed % 2 == 0, {0}};
                 variant v = {n_gpus, &spec, NULL, 0};
                 run_ranks(n_ranks[i], one_plan, &v);
             }

@@ -119,8 +119,12 @@ static void test_names(void)
                refused[k][1]);
     }
     CHECK(notes[0] == '\0');
-    /* without coupling no name is looked at */
+    /* names are those of groups also where they have no effect */
     md_params params = coupled("XX", 1, 1, 300);
+    params.tcoupl = MD_TCOUPL_NO;
+    expect(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups),
+           "a.mdp: tc-grps: there is no group XX");
+    params = coupled("SOL", 1, 1, 300);
     params.tcoupl = MD_TCOUPL_NO;
     CHECK_OK(md_groups_create(topology, &params, "a.mdp", NULL, notes, sizeof notes, &groups));
     CHECK(groups.n_temperature == 1 && md_groups_temperature(&groups) == 0);

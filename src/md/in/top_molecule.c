@@ -128,7 +128,8 @@ sundog_status top_parse_atoms(top_parser *parser, char *line)
                         "atom %d (%s) is of particle type %c; only atoms (A) are supported, no "
                         "virtual sites or shells", number, atom.name, atomtype->particle);
     if (atom.mass <= 0.0)
-        return top_fail(parser, SUNDOG_ERR_INPUT, "atom %d (%s) has mass %g; it must be positive (virtual sites are not "
+        return top_fail(parser, SUNDOG_ERR_INPUT,
+                        "atom %d (%s) has mass %g; it must be positive (virtual sites are not "
                         "supported)", number, atom.name, atom.mass);
     BASE_TRY(set_residue(parser, word[2], word[3], &atom.residue));
     BASE_RESERVE(moltype->atom, parser->molecule.capacity_atom, number);

@@ -24,18 +24,19 @@ static void on_signal(int number)
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     int64_t first = 0; /* any thread may be here, two at a time */
-    if (!atomic_compare_exchange_strong(&first_signal_ns, &first, now_ns)) {
-        if (now_ns - first < 200000000) return;
+    bool again = !atomic_compare_exchange_strong(&first_signal_ns, &first, now_ns);
+    if (again && now_ns - first < 200000000) return;
+    if (again || !md_run_request_stop()) {
         signal(number, SIG_DFL);
         raise(number);
         return;
     }
-    md_run_request_stop();
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0) { /* nobody reads it */
     }
 }
 
-/* The first SIGINT, SIGTERM or SIGHUP ends the run cleanly; the next, whichever it is, at once. */
+/* The first SIGINT, SIGTERM or SIGHUP ends the run cleanly, or at once while input is read; the
+ * next, whichever it is, at once. */
 static void catch_signals(void)
 {
     struct sigaction action;

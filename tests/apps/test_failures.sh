@@ -192,6 +192,21 @@ case_damaged_checkpoint() {
     same well hurt
 }
 
+# Going on from the previous checkpoint because the last is damaged: the damaged one is kept aside
+# and does not push the good one out.
+case_previous_checkpoint() {
+    expect 0 'ns/day' $run -dd 2 2 1 -o o -nsteps 20
+    expect 0 'ns/day' $run -dd 2 2 1 -o o -cpi o/state.cpt -nsteps 40
+    [ -e o/state_prev.cpt ] || fail 'no previous checkpoint'
+    cp o/state_prev.cpt good.cpt
+    truncate -s 5000 o/state.cpt
+    expect 0 'ns/day' $run -dd 2 2 1 -o o -cpi o/state_prev.cpt -nsteps 60
+    [ "$(wc -c <'o/#state.cpt.1#')" -eq 5000 ] || fail 'the damaged checkpoint is not kept'
+    cmp good.cpt o/state_prev.cpt >&2 || fail 'the good checkpoint was pushed out'
+    expect 0 'ns/day' $run -dd 2 2 1 -o calm -nsteps 60
+    same calm o
+}
+
 # Restarts with other inputs than the run began with.
 case_changed_inputs() {
     expect 0 'ns/day' $run -dd 2 2 1 -o steady
@@ -222,4 +237,4 @@ case_changed_inputs() {
 }
 
 run_cases 'blow_up broken_restart lincs_warnings memory restart_refused disk_full no_folder
-    damaged_checkpoint changed_inputs' -- "$@"
+    damaged_checkpoint previous_checkpoint changed_inputs' -- "$@"

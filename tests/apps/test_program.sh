@@ -205,6 +205,14 @@ case_impatient() {
     [ $got -eq 130 ] || fail "exit code $got after SIGTERM and SIGINT, not 130"
 }
 
+# While input is read there is nothing to save: the first signal ends at once.
+case_impatient_start() {
+    mkfifo conf.gro
+    timeout -k 20 1 "$sundog" run -f md.mdp -c conf.gro -p "$box/topol.top" -o o 2>out.txt
+    [ $? -eq 124 ] || fail 'a signal while input is read did not end the run'
+    [ -e o ] && fail 'a folder for a run that did not start'
+}
+
 # More steps than a 64-bit step number can count are no end, not none.
 case_endless() {
     { cat md.mdp; echo 'init-step = 5'; } >late.mdp
@@ -273,4 +281,4 @@ case_replicate() {
 }
 
 run_cases 'usage input_errors grids start minimise files first_and_last restart signals impatient
-    endless two_runs suspended killed replicate' -- "$@"
+    impatient_start endless two_runs suspended killed replicate' -- "$@"

@@ -7,9 +7,9 @@ function(sundog_cases script)
   endforeach()
 endfunction()
 sundog_cases(test_program.sh usage input_errors grids start minimise files first_and_last restart
-  signals impatient endless two_runs suspended killed replicate)
+  signals impatient impatient_start endless two_runs suspended killed replicate)
 sundog_cases(test_failures.sh blow_up broken_restart lincs_warnings memory restart_refused disk_full
-  no_folder damaged_checkpoint changed_inputs)
+  no_folder damaged_checkpoint previous_checkpoint changed_inputs)
 # What other programs read of our files, where they are installed.
 foreach(with gmx python)
   add_test(NAME foreign_${with} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_foreign.sh

@@ -202,8 +202,8 @@ static sundog_status open_xtc(md_outputs *outputs, const md_system *system)
     if (groups->compressed)
         outputs->compressed_x =
             base_alloc((size_t)groups->n_compressed * sizeof *outputs->compressed_x);
-    return md_xtc_open(path, system->output_offset[FILE_XTC],
-                       system->params.compressed_x_precision, &outputs->xtc);
+    return md_xtc_open(path, system->output_offset[FILE_XTC], system->params.compressed_x_precision,
+                       &outputs->xtc);
 }
 
 /* Both averages, one behind the other, are what a checkpoint keeps. */
@@ -242,6 +242,15 @@ static sundog_status open_all(const md_system *system, md_outputs *outputs)
     return SUNDOG_OK;
 }
 
+static bool is_same_file(const char *path, const char *dir, const char *name)
+{
+    char other[4096 + 32];
+    struct stat a, b;
+    snprintf(other, sizeof other, "%s/%s", dir, name);
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 sundog_status md_outputs_open(const md_run_options *options, const md_system *system,
                               md_outputs **out)
 {
@@ -260,6 +269,8 @@ sundog_status md_outputs_open(const md_run_options *options, const md_system *sy
     BASE_TRY(check_old(outputs, system));
     for (int i = 0; i < MD_N_OUTPUTS; i++)
         if (system->output_offset[i] < 0) BASE_TRY(keep_old(outputs, file_name[i]));
+    if (system->continued && !is_same_file(options->cpi, outputs->dir, "state.cpt"))
+        BASE_TRY(keep_old(outputs, "state.cpt")); /* or it would push out a better one */
     if (!system->continued) {
         BASE_TRY(keep_old(outputs, "state.cpt"));
         BASE_TRY(keep_old(outputs, "state_prev.cpt"));

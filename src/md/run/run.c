@@ -16,10 +16,13 @@
 #include <string.h>
 
 static volatile sig_atomic_t stop_requested;
+static _Atomic int n_in_steps; /* runs that have files of theirs open */
 
-void md_run_request_stop(void)
+bool md_run_request_stop(void)
 {
+    if (n_in_steps == 0) return false;
     stop_requested = 1;
+    return true;
 }
 
 bool md_stop_requested(void)
@@ -96,6 +99,7 @@ static sundog_status run_system(const md_run_options *options, const md_system *
     if (status == SUNDOG_OK) status = md_bonded_create(system->topology, &system->params, &bonded);
     if (status == SUNDOG_OK)
         md_posres_create(system->topology, system->params.refcoord_scaling, &posres);
+    n_in_steps++;
     if (status == SUNDOG_OK) status = md_outputs_open(options, system, &outputs);
     if (status == SUNDOG_OK) {
         result->n_atoms = system->topology->n_atoms;
@@ -126,6 +130,7 @@ static sundog_status run_system(const md_run_options *options, const md_system *
     char error[4096];
     snprintf(error, sizeof error, "%s", sundog_last_error());
     sundog_status closed = md_outputs_close(&outputs);
+    n_in_steps--;
     if (status == SUNDOG_OK)
         status = closed;
     else

@@ -101,7 +101,8 @@ typedef struct md_run_result {
 /* Not collective: makes and joins its own threads. The error text is that of the first fault. */
 sundog_status md_run(const md_run_options *options, md_run_result *result);
 
-/* Ask every run in this process to end after its current list interval, with a checkpoint.
+/* Ask every run in this process to end after its current list interval, with a checkpoint. False
+ * when none has come so far as to open its files: nothing is lost then by ending at once.
  * Async-signal-safe. */
-void md_run_request_stop(void);
+bool md_run_request_stop(void);
 #endif

@@ -122,6 +122,19 @@ static void test_lines(void)
 }
 
 /* A device gives bytes for ever; its only line must not be read to the end. */
+/* At the start alone; elsewhere it is text like any other. */
+static void test_byte_order_mark(void)
+{
+    md_lines lines;
+    bool more;
+    CHECK_OK(md_lines_open(scratch_write("a.txt", "\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n"), &lines));
+    CHECK_OK(md_lines_next(&lines, &more));
+    CHECK(more && strcmp(lines.text, "one") == 0);
+    CHECK_OK(md_lines_next(&lines, &more));
+    CHECK(more && strcmp(lines.text, "\xEF\xBB\xBFtwo") == 0);
+    md_lines_close(&lines);
+}
+
 static void test_endless_line(void)
 {
     md_lines lines;
@@ -147,6 +160,7 @@ static void test_message_is_one_line(void)
 int main(void)
 {
     test_lines();
+    test_byte_order_mark();
     test_endless_line();
     test_message_is_one_line();
     test_doubles();

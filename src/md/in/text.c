@@ -64,7 +64,7 @@ sundog_status md_lines_next(md_lines *lines, bool *more)
         lines->n -= 3;                  /* a byte order mark, as some editors put it */
         memmove(lines->text, lines->text + 3, lines->n);
     }
-    if (lines->text[lines->n - 1] == '\n') lines->n--;
+    if (lines->n > 0 && lines->text[lines->n - 1] == '\n') lines->n--;
     if (lines->n > 0 && lines->text[lines->n - 1] == '\r') lines->n--;
     lines->text[lines->n] = '\0';
     if (memchr(lines->text, '\0', lines->n))

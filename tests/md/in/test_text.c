@@ -133,6 +133,12 @@ static void test_byte_order_mark(void)
     CHECK_OK(md_lines_next(&lines, &more));
     CHECK(more && strcmp(lines.text, "\xEF\xBB\xBFtwo") == 0);
     md_lines_close(&lines);
+    CHECK_OK(md_lines_open(scratch_write("b.txt", "\xEF\xBB\xBF"), &lines));
+    CHECK_OK(md_lines_next(&lines, &more));
+    CHECK(more && lines.n == 0);
+    CHECK_OK(md_lines_next(&lines, &more));
+    CHECK(!more);
+    md_lines_close(&lines);
 }
 
 static void test_endless_line(void)

@@ -1,5 +1,5 @@
 # Physics over many steps.
-set_tests_properties(test_drift test_averages test_group_averages PROPERTIES
+set_tests_properties(test_drift test_averages test_npt test_group_averages PROPERTIES
   LABELS "long;physics" TIMEOUT 1800)
 set_tests_properties(test_trajectories PROPERTIES LABELS physics TIMEOUT 600)
 if(SUNDOG_SANITIZE)

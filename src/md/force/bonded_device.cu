@@ -174,10 +174,32 @@ __global__ void gather_slots(const md_force_slots slots, int n_rows, float (*f)[
 
 /* ---- host ----------------------------------------------------------------------------------- */
 
+/* Those of term_compute. */
+static bool is_computed(md_kind kind)
+{
+    switch (kind) {
+    case MD_BOND:
+    case MD_BOND_G96:
+    case MD_ANGLE:
+    case MD_UREY_BRADLEY:
+    case MD_DIH_PROPER:
+    case MD_DIH_PER_IMPROPER:
+    case MD_DIH_RB:
+    case MD_DIH_FOURIER:
+    case MD_DIH_IMPROPER:
+    case MD_PAIR14: return true;
+    default: return false;
+    }
+}
+
 extern "C" sundog_status md_bonded_device_create(const md_bonded *bonded,
                                                  const md_topology *topology,
                                                  md_bonded_device **out)
 {
+    for (int kind = 0; kind < MD_N_KINDS; kind++)
+        if (md_bonded_table(bonded, (md_kind)kind) != NULL && !is_computed((md_kind)kind))
+            return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s is not computed on GPUs yet",
+                             md_kind_name((md_kind)kind));
     md_bonded_device *device = (md_bonded_device *)base_alloc_zero(sizeof *device);
     device->view.coulomb14 = md_bonded_coulomb14(bonded);
     while (device_upload_pass(&device->tables))

@@ -80,7 +80,7 @@ void md_coupled_step(md_worker *w)
     md_freeze_positions(w);
 }
 
-void md_kinetic_sums(const md_worker *w, double tensor[3][3], int half, md_step_sums *sums)
+void md_coupling_kinetic(const md_worker *w, double tensor[3][3], int half, md_step_sums *sums)
 {
     const md_groups *groups = &w->system->groups;
     md_kinetic_tensor(w->rows, tensor);

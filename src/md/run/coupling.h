@@ -16,7 +16,7 @@ double md_coupling_work(const md_worker *w);
 void md_coupled_step(md_worker *w);
 /* Kinetic energy now: the tensor, and with several groups that of each in column `half` (0: half a
  * step before, 1: behind) of sums->kinetic_group. */
-void md_kinetic_sums(const md_worker *w, double tensor[3][3], int half, md_step_sums *sums);
+void md_coupling_kinetic(const md_worker *w, double tensor[3][3], int half, md_step_sums *sums);
 /* Collective. */
 sundog_status md_remove_com_motion(md_worker *w);
 #endif

@@ -158,7 +158,7 @@ static sundog_status update(worker *w, int64_t step, md_step_sums *sums)
 {
     md_rows *rows = w->rows;
     const md_params *params = w->params;
-    if (sums) md_kinetic_sums(w, sums->kinetic_old, 0, sums);
+    if (sums) md_coupling_kinetic(w, sums->kinetic_old, 0, sums);
     BASE_TRY(md_couple_temperature(w, step));
     md_timing_enter(&w->timing, MD_PHASE_UPDATE);
     md_worker_copy_x(w);
@@ -182,7 +182,7 @@ static sundog_status update(worker *w, int64_t step, md_step_sums *sums)
             sums->n_constraints = (double)n;
         }
     }
-    if (sums) md_kinetic_sums(w, sums->kinetic_new, 1, sums);
+    if (sums) md_coupling_kinetic(w, sums->kinetic_new, 1, sums);
     md_timing_enter(&w->timing, MD_PHASE_REST);
     return SUNDOG_OK;
 }

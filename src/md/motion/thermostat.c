@@ -14,18 +14,29 @@
  * The work of the thermostat is K' - K; the caller sums it up. Groups are independent: each has
  * its K, N, Kref and random numbers.
  */
-#include "md/motion/thermostat.h"
 #include "md/motion/random.h"
-#include <math.h>
+#include "md/motion/vrescale.h"
+
+md_vrescale_coupling md_vrescale_couple(double ekin_ref, double n_dof, double dt, double tau)
+{
+    if (n_dof <= 0 || tau < 0) return (md_vrescale_coupling){.coupled = false};
+    const double keep = tau > 0 ? exp(-dt / tau) : 0.0;
+    return (md_vrescale_coupling){
+        .coupled = true, .keep = keep, .fresh = (1.0 - keep) * ekin_ref / n_dof};
+}
+
+md_vrescale_noise md_vrescale_draw_noise(double n_dof, md_vrescale_draw draw)
+{
+    md_random random = md_random_open(draw.seed, MD_RANDOM_THERMOSTAT, draw.step, draw.group);
+    md_vrescale_noise noise = {.first = md_random_gaussian(&random)};
+    if (n_dof > 1) noise.rest = 2.0 * md_random_gamma(&random, 0.5 * (n_dof - 1.0));
+    return noise;
+}
 
 double md_vrescale_ekin(double ekin, double ekin_ref, double n_dof, double dt, double tau,
                         md_vrescale_draw draw)
 {
-    if (!(ekin > 0) || n_dof <= 0 || tau < 0) return ekin;
-    md_random random = md_random_open(draw.seed, MD_RANDOM_THERMOSTAT, draw.step, draw.group);
-    const double keep = tau > 0 ? exp(-dt / tau) : 0.0;
-    const double fresh = (1.0 - keep) * ekin_ref / n_dof;
-    const double first = sqrt(keep * ekin) + sqrt(fresh) * md_random_gaussian(&random);
-    const double rest = n_dof > 1 ? 2.0 * md_random_gamma(&random, 0.5 * (n_dof - 1.0)) : 0.0;
-    return first * first + fresh * rest;
+    const md_vrescale_coupling coupling = md_vrescale_couple(ekin_ref, n_dof, dt, tau);
+    if (!md_vrescale_can(&coupling, ekin)) return ekin;
+    return md_vrescale_apply(&coupling, ekin, md_vrescale_draw_noise(n_dof, draw));
 }

@@ -40,7 +40,7 @@ static void print_result(FILE *file, const md_run_options *options, const md_run
             ", \"ms_per_step\": %.5f, \"ns_per_day\": %.4f, \"phases_ms_per_step\": {",
             date, build_commit, build_compiler, build_flags, options->conf, result->n_atoms,
             result->grid[0], result->grid[1], result->grid[2],
-            options->scheme == MD_SCHEME_SHELL ? "shell" : "return", result->exchange,
+            result->scheme == MD_SCHEME_SHELL ? "shell" : "return", result->exchange,
             result->kernel, result->rlist, result->nstlist, result->n_timed_steps,
             result->ms_per_step, result->ns_per_day);
     for (int p = 0; p < MD_N_PHASES; p++)

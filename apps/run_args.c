@@ -3,7 +3,9 @@
 #include "md/force/nonbonded.h"
 #include "sundog/sundog.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void run_args_default(run_args *args)
@@ -36,20 +38,28 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-dd", ARG_INT3, o->dd, &args->dd_given, "NX NY NZ", "grid of domains"},
         {"-nd", ARG_INT, &o->n_domains, &args->nd_given, "N",
          "number of domains; the grid is chosen by halo volume and number of pulses\n"
-         "(default: one a core, of 500 atoms at least)"},
+         "(default: one a core, or one a GPU, of 500 atoms at least)"},
         {"-ddcsx", ARG_STRING, &o->dd_sizes[0], NULL, "\"S S ...\"",
          "relative sizes of the domains along x; also -ddcsy, -ddcsz"},
         {"-ddcsy", ARG_STRING, &o->dd_sizes[1], NULL, "\"S S ...\"", "along y"},
         {"-ddcsz", ARG_STRING, &o->dd_sizes[2], NULL, "\"S S ...\"", "along z"},
+        {"-device", ARG_STRING, &args->device, NULL, "auto|cpu|gpu",
+         "where to compute: auto (default) takes the GPUs that are there, if they can do\n"
+         "all that is asked for, else the processor"},
+        {"-gpus", ARG_STRING, &args->gpus, NULL, "I,J,...",
+         "GPUs to use, as `sundog info` numbers them (default: all)"},
         {"-exchange", ARG_STRING, &o->rung, NULL, "NAME",
-         "halo exchange: reference, pulse, fused, direct (default: the best)"},
+         "halo exchange: reference, pulse, fused, direct; on GPUs those that `sundog info`\n"
+         "lists (default: the best)"},
         {"-route", ARG_STRING, &o->route, NULL, "staged|direct",
          "ghosts hop from domain to domain, or come straight from their owner"},
         {"-scheme", ARG_STRING, &args->scheme, NULL, "return|shell",
-         "return: ghosts towards + only, their forces are sent home (default);\n"
-         "shell: ghosts all around, every domain computes all forces on its own atoms"},
+         "return: ghosts towards + only, their forces are sent home (default on the CPU);\n"
+         "shell: ghosts all around, every domain computes all forces on its own atoms\n"
+         "(default on GPUs)"},
         {"-kernel", ARG_STRING, &o->kernel, NULL, "NAME",
-         "pair-force kernel: reference, avx2, avx512 (default: the best that runs here)"},
+         "pair-force kernel of the CPU: reference, avx2, avx512 (default: the best that\n"
+         "runs here)"},
         {"-reproducible", ARG_FLAG, &o->reproducible, NULL, NULL,
          "same grid, same input: the same trajectory, bit for bit"},
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
@@ -86,6 +96,9 @@ static bool is_known_rung(const char *rung)
     const char *const *known = sundog_exchange_rungs(&n);
     for (int i = 0; i < n; i++)
         if (strcmp(known[i], rung) == 0) return true;
+    known = sundog_gpu_rungs(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(known[i], rung) == 0) return true;
     return false;
 }
 
@@ -96,6 +109,34 @@ static bool is_known_kernel(const char *kernel)
     for (int i = 0; i < n; i++)
         if (strcmp(known[i], kernel) == 0) return true;
     return false;
+}
+
+static bool read_device(run_args *args)
+{
+    static const char *const name[] = {"auto", "cpu", "gpu"};
+    static const md_device_choice choice[] = {MD_DEVICE_AUTO, MD_DEVICE_CPU, MD_DEVICE_GPU};
+    for (int i = 0; i < 3 && args->device; i++)
+        if (strcmp(args->device, name[i]) == 0) {
+            args->options.device = choice[i];
+            return true;
+        }
+    return args->device == NULL;
+}
+
+static bool read_gpus(run_args *args)
+{
+    md_run_options *o = &args->options;
+    const char *at = args->gpus;
+    while (at) {
+        char *end;
+        long gpu = strtol(at, &end, 10);
+        if (end == at || gpu < 0 || gpu > INT_MAX || o->n_gpus == MD_MAX_GPUS) return false;
+        o->gpus[o->n_gpus++] = (int)gpu;
+        if (*end == '\0') return true;
+        if (*end != ',') return false;
+        at = end + 1;
+    }
+    return true;
 }
 
 int run_args_finish(const char *program, run_args *args)
@@ -121,16 +162,22 @@ int run_args_finish(const char *program, run_args *args)
         if (o->dd_sizes[k] && !args->dd_given)
             return wrong(program, "-ddcsx, -ddcsy and -ddcsz need -dd NX NY NZ");
     }
+    o->scheme_given = args->scheme != NULL;
     if (!args->scheme || strcmp(args->scheme, "return") == 0)
         o->scheme = MD_SCHEME_RETURN;
     else if (strcmp(args->scheme, "shell") == 0)
         o->scheme = MD_SCHEME_SHELL;
     else
         return wrong(program, "-scheme is return or shell");
+    if (!read_device(args)) return wrong(program, "-device is auto, cpu or gpu");
+    if (!read_gpus(args))
+        return wrong(program, "-gpus is a list of numbers, as 0,1, of at most 16 GPUs");
+    if (o->n_gpus > 0 && o->device == MD_DEVICE_CPU)
+        return wrong(program, "-gpus does not go with -device cpu");
     if (o->route && strcmp(o->route, "staged") != 0 && strcmp(o->route, "direct") != 0)
         return wrong(program, "-route is staged or direct");
     if (o->rung && !is_known_rung(o->rung))
-        return wrong(program, "-exchange is one of reference, pulse, fused, direct");
+        return wrong(program, "-exchange is one of those that `sundog info` lists");
     if (args->maxh_given && !(o->max_hours > 0 && isfinite(o->max_hours)))
         return wrong(program, "-maxh must be more than 0 hours");
     if (o->kernel && !is_known_kernel(o->kernel))

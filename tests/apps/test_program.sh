@@ -32,6 +32,26 @@ case_usage() {
     expect 0 'domains  *2 x 1 x 1' "$sundog" info -f md.mdp $water -dd 2 1 1
 }
 
+# As on a machine without GPUs, whatever this one has.
+case_devices() {
+    CUDA_VISIBLE_DEVICES=
+    export CUDA_VISIBLE_DEVICES
+    expect 2 '-device is' $run -device abacus
+    expect 2 '-gpus is' $run -gpus 0,
+    expect 2 '-gpus is' $run -gpus one
+    expect 2 'does not go with -device cpu' $run -gpus 0,1 -device cpu
+    expect 1 '-device gpu: this p' $run -device gpu -o gpu
+    expect 1 '-gpus: this p' $run -gpus 1,0 -o gpu
+    [ -e gpu ] && fail 'a run that could not start left files'
+    for device in auto cpu; do
+        expect 0 '5 steps' $run -device $device -nsteps 5 -o $device
+        grep -i gpu out.txt && fail "-device $device speaks of GPUs"
+        sed '/^Command line/d' $device/md.log | grep -i gpu && fail "md.log speaks of GPUs"
+    done
+    same auto cpu
+    unset CUDA_VISIBLE_DEVICES
+}
+
 case_input_errors() {
     expect 1 'nowhere.mdp' "$sundog" run -f nowhere.mdp $water
     echo 'rcuolomb = 1' >bad.mdp
@@ -280,5 +300,5 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-run_cases 'usage input_errors grids start minimise files first_and_last restart signals impatient
-    impatient_start endless two_runs suspended killed replicate' -- "$@"
+run_cases 'usage devices input_errors grids start minimise files first_and_last restart signals
+    impatient impatient_start endless two_runs suspended killed replicate' -- "$@"

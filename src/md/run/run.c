@@ -6,6 +6,7 @@
 #include "md/force/bonded.h"
 #include "md/force/nonbonded.h"
 #include "md/force/posres.h"
+#include "md/run/device_choice.h"
 #include "md/run/faults.h"
 #include "md/run/outputs.h"
 #include "md/run/report.h"
@@ -107,6 +108,10 @@ static sundog_status run_system(const md_run_options *options, const md_system *
         result->n_domains = result->grid[0] * result->grid[1] * result->grid[2];
         result->rlist = system->rlist;
         result->nstlist = system->nstlist;
+        result->scheme = system->reach.scheme;
+        result->n_gpus = system->n_gpus;
+        md_device_names(system, result->gpus, sizeof result->gpus, result->driver,
+                        sizeof result->driver);
         snprintf(result->kernel, sizeof result->kernel, "%s", md_nonbonded_kernel(nonbonded));
         md_report_header(md_outputs_log(outputs), options, system);
         md_shared shared = {.options = options,

@@ -7,6 +7,7 @@
  *      steep.c    the minimiser in its place;  minimum.c  its words
  *      faults.c   warnings, who is to blame, what is left to look at
  *      memory.c   is there enough of it?
+ *      device_choice.c  CPU, or which GPUs
  *      forces.c   one force evaluation of one domain
  *      outputs.c  files, written by rank 0
  *      pressure.c pressure coupling
@@ -46,6 +47,9 @@ typedef struct md_observation {
     const md_energy_report *energy;
 } md_observation;
 
+typedef enum md_device_choice { MD_DEVICE_AUTO, MD_DEVICE_CPU, MD_DEVICE_GPU } md_device_choice;
+enum { MD_MAX_GPUS = 16 };
+
 typedef struct md_run_options {
     const char *mdp, *conf, *top;   /* input files */
     const char *reference;          /* positions of position restraints, or NULL */
@@ -60,11 +64,14 @@ typedef struct md_run_options {
     int nstlist;             /* overrides the mdp; 0: not given */
     int dd[3];               /* grid; all 0: choose for n_domains */
     const char *dd_sizes[3]; /* relative cell sizes, "1 2 1"; NULL: even */
-    int n_domains;           /* 0: one a core, of 500 atoms at least */
+    int n_domains;           /* 0: one a core or GPU, of 500 atoms at least */
     int replicate[3];        /* 0 or 1: not */
     const char *rung;        /* exchange; NULL: best */
     const char *route;       /* "staged", "direct"; NULL: by rung */
+    bool scheme_given;       /* else shell on GPUs, `scheme` on the CPU */
     md_scheme scheme;
+    md_device_choice device;
+    int n_gpus, gpus[MD_MAX_GPUS]; /* those to use; n_gpus 0: all that are there */
     const char *kernel; /* pair kernel; NULL: best */
     bool reproducible;
     bool verbose;              /* progress also when stderr is no terminal */
@@ -85,6 +92,9 @@ typedef struct md_run_result {
     int64_t n_steps; /* taken by this call */
     int64_t n_atoms;
     int n_domains, grid[3];
+    int n_gpus; /* 0: computed on the CPU */
+    char gpus[256], driver[64]; /* "2 x NVIDIA H200", "580.95.05" */
+    md_scheme scheme;
     int64_t n_constraint_warnings;
     bool interrupted; /* by a signal or -maxh; the checkpoint holds the rest */
     double seconds, ms_per_step, ns_per_day;

@@ -6,6 +6,7 @@
 #include "md/in/conf.h"
 #include "md/in/mdp.h"
 #include "md/in/top.h"
+#include "md/run/device_choice.h"
 #include "md/run/lists.h"
 #include "md/run/memory.h"
 #include "md/run/restraints.h"
@@ -303,7 +304,7 @@ static sundog_status choose_grid(const md_run_options *options, md_system *syste
         /* Below some hundred atoms a domain spends its time in the exchange. */
         enum { LEAST_ATOMS_A_DOMAIN = 500 };
         int64_t sensible = system->topology->n_atoms / LEAST_ATOMS_A_DOMAIN;
-        int wanted = usable_cores();
+        int wanted = system->n_gpus > 0 ? system->n_gpus : usable_cores();
         if (sensible < wanted) wanted = sensible > 1 ? (int)sensible : 1;
         if (options->n_domains > 0) wanted = options->n_domains;
         sundog_status status = md_grid_choose(wanted, box, &system->reach, n);
@@ -327,12 +328,25 @@ static sundog_status choose_grid(const md_run_options *options, md_system *syste
     return status;
 }
 
+/* Rows of GPUs ask for a larger box than those of the CPU. */
+static sundog_status choose_device_and_lists(const md_run_options *options, md_system *system)
+{
+    BASE_TRY(md_device_choose(options, system));
+    BASE_TRY(choose_lists(options, true, system));
+    if (md_device_allows_lists(system)) return SUNDOG_OK;
+    BASE_TRY(choose_lists(options, false, system));
+    if (md_device_allows_lists(system)) return SUNDOG_OK;
+    BASE_TRY(md_device_refuse_lists(options, system));
+    return choose_lists(options, true, system);
+}
+
 /* Longer lists need more room: where no grid works with them, those asked for are kept. */
 static sundog_status choose_lists_and_grid(const md_run_options *options, md_system *system)
 {
     double group_radius = md_topology_group_radius(system->topology);
-    BASE_TRY(choose_lists(options, true, system));
-    system->reach = (md_reach){options->scheme, system->rlist, group_radius};
+    BASE_TRY(choose_device_and_lists(options, system));
+    system->reach =
+        (md_reach){md_device_scheme(options, system), system->rlist, group_radius};
     sundog_status status = choose_grid(options, system);
     if (status != SUNDOG_OK && system->nstlist != system->params.nstlist && options->nstlist == 0) {
         md_grid_destroy(&system->grid);
@@ -414,7 +428,8 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     system->dispersion = md_dispersion_make(system->topology, params);
     BASE_TRY(choose_lists_and_grid(options, system));
     BASE_TRY(md_memory_check(system));
-    return choose_route(options, system);
+    BASE_TRY(choose_route(options, system));
+    return md_device_finish(options, system);
 }
 
 sundog_status md_setup(const md_run_options *options, md_system *system)

@@ -31,7 +31,9 @@ typedef struct md_system {
     md_grid grid;
     int n_pulses[3];
     md_reach reach;
-    const char *rung;
+    int n_gpus, gpus[MD_MAX_GPUS]; /* n_gpus 0: this run computes on the CPU. Domain r is on
+                                      md_device_of_domain(system, r) */
+    const char *rung;              /* on GPUs never NULL */
     sundog_route route;
     bool has_constraints;
     md_dispersion dispersion; /* of the topology after replication */

@@ -80,6 +80,9 @@ static inline const char *run_way_text(const run_way *way)
     return text;
 }
 
+/* Where the runs of this program compute. */
+static md_device_choice run_device = MD_DEVICE_CPU;
+
 /* Options for a system of systems/ with an mdp given by its path there; strings live in static
  * storage until the fourth next call. */
 static inline md_run_options run_options(const char *system, const char *mdp, const run_way *way)
@@ -94,7 +97,9 @@ static inline md_run_options run_options(const char *system, const char *mdp, co
         options.dd[k] = way->grid[k];
         options.dd_sizes[k] = way->sizes[k];
     }
+    options.device = run_device;
     options.scheme = way->scheme;
+    options.scheme_given = true;
     options.rung = way->rung;
     options.route = way->route;
     options.reproducible = true;

@@ -276,7 +276,7 @@ static sundog_status run_case(bench_rank *b, const bench_case *c)
     grid_of(b->shared->n_ranks, c->n_axes, b->grid);
     TRY(build_plan(b, c));
     b->row_bytes = c->type == SUNDOG_FLOAT32 ? 12 : 24;
-    b->field = (sundog_field){malloc((size_t)b->n_rows * b->row_bytes), c->type, 3, true};
+    b->field = (sundog_field){malloc((size_t)b->n_rows * b->row_bytes), c->type, 3, true, 0};
     if (!b->field.rows) return out_of_memory(b);
     for (int s = 0; s < N_SERVED; s++) {
         sundog_exchange_options options = {.struct_size = sizeof options,

@@ -187,7 +187,7 @@ static sundog_status check_sums(bench_rank *b)
 static sundog_status bind(bench_rank *b, const served *s, float *rows, bool lockstep,
                           sundog_exchange **out)
 {
-    const sundog_field field = {rows, SUNDOG_FLOAT32, 3, true};
+    const sundog_field field = {rows, SUNDOG_FLOAT32, 3, true, 0};
     const sundog_exchange_options options = {
         .struct_size = sizeof options, .rung = s->rung, .route = s->route, .deterministic = true,
         .lockstep = lockstep, .memory = SUNDOG_MEMORY_DEVICE};

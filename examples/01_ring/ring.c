@@ -60,8 +60,8 @@ static void *rank_main(void *handle)
     /* The exchange: two fields, bound once. */
     double value[64], count[64];
     for (int i = 0; i < n_owned; i++) value[i] = value_of(rank, i);
-    sundog_field value_field = {value, SUNDOG_FLOAT64, 1, false};
-    sundog_field count_field = {count, SUNDOG_FLOAT64, 1, false};
+    sundog_field value_field = {value, SUNDOG_FLOAT64, 1, false, 0};
+    sundog_field count_field = {count, SUNDOG_FLOAT64, 1, false, 0};
     sundog_exchange *values, *counts;
     CHECK(sundog_exchange_create(plan, &value_field, 1, NULL, &values));
     CHECK(sundog_exchange_create(plan, &count_field, 1, NULL, &counts));

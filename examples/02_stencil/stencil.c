@@ -99,7 +99,7 @@ static void *rank_main(void *handle)
     double value[SIDE * SIDE + 4 * SIDE + 4], next[SIDE * SIDE];
     sundog_plan *plan;
     sundog_exchange *exchange;
-    sundog_field field = {value, SUNDOG_FLOAT64, 1, false};
+    sundog_field field = {value, SUNDOG_FLOAT64, 1, false, 0};
     build_plan(team, &plan, cell);
     CHECK(sundog_exchange_create(plan, &field, 1, NULL, &exchange));
 

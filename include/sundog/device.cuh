@@ -283,20 +283,28 @@ SUNDOG_DEVICE uint8_t sundog_shifted(uint8_t value, int, const double (*)[3], in
  * components in one go, a warp one of 128 in two. */
 enum { SUNDOG_BATCH = 4, SUNDOG_BULK_BATCH = 6 };
 
-/* Rows of one field, from rows src[k] to rows dst[k] (a NULL list: first, first + 1, ...). */
+/* Which rows: list[k], or (list NULL) first + k. */
 typedef struct sundog_rows {
     const int32_t *list;
     int32_t first;
 } sundog_rows;
 
-SUNDOG_DEVICE int64_t sundog_row(sundog_rows rows, uint32_t k)
+/* Rows of one field in memory, `stride` bytes apart. */
+typedef struct sundog_place {
+    char *rows;
+    int32_t stride;
+    sundog_rows which;
+} sundog_place;
+
+SUNDOG_DEVICE char *sundog_at(const sundog_place &place, uint32_t k)
 {
-    return rows.list ? rows.list[k] : rows.first + (int64_t)k;
+    const int32_t row = place.which.list ? place.which.list[k] : place.which.first + (int32_t)k;
+    return place.rows + (int64_t)row * place.stride;
 }
 
 template <class T, class Group>
-SUNDOG_DEVICE void sundog_copy_components(const Group &group, const char *from, sundog_rows src,
-                                          char *to, sundog_rows dst, int n, int width,
+SUNDOG_DEVICE void sundog_copy_components(const Group &group, const sundog_place &from,
+                                          const sundog_place &to, int n, int width,
                                           const double (*shift)[3], int n_shifts)
 {
     const uint32_t n_components = (uint32_t)(n * width), step = group.size();
@@ -307,15 +315,14 @@ SUNDOG_DEVICE void sundog_copy_components(const Group &group, const char *from, 
         for (uint32_t u = 0; u < SUNDOG_BATCH; u++) {
             const uint32_t e = begin + u * step, k = e / (uint32_t)width;
             if (e < n_components)
-                value[u] = __ldcg((const T *)from + sundog_row(src, k) * width +
-                                  (e - k * (uint32_t)width));
+                value[u] = __ldcg((const T *)sundog_at(from, k) + (e - k * (uint32_t)width));
         }
 #pragma unroll
         for (uint32_t u = 0; u < SUNDOG_BATCH; u++) {
             const uint32_t e = begin + u * step, k = e / (uint32_t)width;
             const uint32_t c = e - k * (uint32_t)width;
             if (e < n_components)
-                ((T *)to)[sundog_row(dst, k) * width + c] =
+                ((T *)sundog_at(to, k))[c] =
                     sundog_shifted(value[u], (int)c, shift, n_shifts);
         }
     }
@@ -323,52 +330,53 @@ SUNDOG_DEVICE void sundog_copy_components(const Group &group, const char *from, 
 
 /* Rows of whole 16-byte units; a shift touches the first one (float). */
 template <class Group>
-SUNDOG_DEVICE void sundog_copy_quads(const Group &group, const char *from, sundog_rows src,
-                                     char *to, sundog_rows dst, int n, int width,
+SUNDOG_DEVICE void sundog_copy_quads(const Group &group, const sundog_place &from,
+                                     const sundog_place &to, int n, int width,
                                      const double (*shift)[3], int n_shifts)
 {
     for (uint32_t e = group.thread_rank(); e < (uint32_t)(n * width); e += group.size()) {
         const uint32_t k = e / (uint32_t)width, c = e - k * (uint32_t)width;
-        float4 value = __ldcg((const float4 *)from + sundog_row(src, k) * width + c);
+        float4 value = __ldcg((const float4 *)sundog_at(from, k) + c);
         if (n_shifts > 0 && c == 0) {
             value.x = sundog_shifted(value.x, 0, shift, n_shifts);
             value.y = sundog_shifted(value.y, 1, shift, n_shifts);
             value.z = sundog_shifted(value.z, 2, shift, n_shifts);
         }
-        ((float4 *)to)[sundog_row(dst, k) * width + c] = value;
+        ((float4 *)sundog_at(to, k))[c] = value;
     }
 }
 
 template <class Group>
 SUNDOG_DEVICE void sundog_copy_rows(const Group &group, const sundog_view_field &field,
-                                    const char *from, sundog_rows src, char *to, sundog_rows dst,
-                                    int n, const double (*shift)[3], int n_shifts)
+                                    const sundog_place &from, const sundog_place &to, int n,
+                                    const double (*shift)[3], int n_shifts)
 {
     const int shifts = field.shifted ? n_shifts : 0;
     if (field.quads && !(shifts && field.type == SUNDOG_FLOAT64))
-        sundog_copy_quads(group, from, src, to, dst, n, field.row_bytes / 16, shift, shifts);
+        sundog_copy_quads(group, from, to, n, field.row_bytes / 16, shift, shifts);
     else if (shifts && field.type == SUNDOG_FLOAT32)
-        sundog_copy_components<float>(group, from, src, to, dst, n, field.width, shift, shifts);
+        sundog_copy_components<float>(group, from, to, n, field.width, shift, shifts);
     else if (shifts)
-        sundog_copy_components<double>(group, from, src, to, dst, n, field.width, shift, shifts);
+        sundog_copy_components<double>(group, from, to, n, field.width, shift, shifts);
     else if (field.type == SUNDOG_INT8)
-        sundog_copy_components<uint8_t>(group, from, src, to, dst, n, field.width, NULL, 0);
+        sundog_copy_components<uint8_t>(group, from, to, n, field.width, NULL, 0);
     else if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64)
-        sundog_copy_components<uint64_t>(group, from, src, to, dst, n, field.width, NULL, 0);
+        sundog_copy_components<uint64_t>(group, from, to, n, field.width, NULL, 0);
     else
-        sundog_copy_components<uint32_t>(group, from, src, to, dst, n, field.width, NULL, 0);
+        sundog_copy_components<uint32_t>(group, from, to, n, field.width, NULL, 0);
 }
 
 /* ---- rows by bulk stores --------------------------------------------------------------------- */
 
 enum { SUNDOG_BULK_BYTES = 4096, SUNDOG_BULK_BUFFER = SUNDOG_BULK_BYTES + 32 };
 
-/* Rows land one behind the other at `to`. What lies before the first and behind the last multiple
- * of 16 is stored by the threads; the rest goes through `buffer` (shared, aligned to 16), laid
- * there with the same remainder. Free again after sundog_bulk_wait_read() by the first thread. */
+/* Rows land one behind the other, without gaps, at `to`. What lies before the first and behind the
+ * last multiple of 16 is stored by the threads; the rest goes through `buffer` (shared, aligned to
+ * 16), laid there with the same remainder. Free again after sundog_bulk_wait_read() by the first
+ * thread. */
 template <class T, class Group>
-SUNDOG_DEVICE void sundog_bulk_components(const Group &warp, char *buffer, const char *from,
-                                          sundog_rows src, char *to, int n, int width,
+SUNDOG_DEVICE void sundog_bulk_components(const Group &warp, char *buffer,
+                                          const sundog_place &from, char *to, int n, int width,
                                           const double (*shift)[3], int n_shifts)
 {
     const uint32_t n_bytes = (uint32_t)(n * width) * (uint32_t)sizeof(T);
@@ -382,8 +390,7 @@ SUNDOG_DEVICE void sundog_bulk_components(const Group &warp, char *buffer, const
         for (uint32_t u = 0; u < SUNDOG_BULK_BATCH; u++) {
             const uint32_t e = begin + u * step, k = e / (uint32_t)width;
             if (e < n_components)
-                value[u] = __ldcg((const T *)from + sundog_row(src, k) * width +
-                                  (e - k * (uint32_t)width));
+                value[u] = __ldcg((const T *)sundog_at(from, k) + (e - k * (uint32_t)width));
         }
 #pragma unroll
         for (uint32_t u = 0; u < SUNDOG_BULK_BATCH; u++) {
@@ -402,21 +409,20 @@ SUNDOG_DEVICE void sundog_bulk_components(const Group &warp, char *buffer, const
 
 template <class Group>
 SUNDOG_DEVICE void sundog_bulk_rows(const Group &warp, char *buffer,
-                                    const sundog_view_field &field, const char *from,
-                                    sundog_rows src, char *to, int n, const double (*shift)[3],
-                                    int n_shifts)
+                                    const sundog_view_field &field, const sundog_place &from,
+                                    char *to, int n, const double (*shift)[3], int n_shifts)
 {
     const int shifts = field.shifted ? n_shifts : 0;
     if (shifts && field.type == SUNDOG_FLOAT32)
-        sundog_bulk_components<float>(warp, buffer, from, src, to, n, field.width, shift, shifts);
+        sundog_bulk_components<float>(warp, buffer, from, to, n, field.width, shift, shifts);
     else if (shifts)
-        sundog_bulk_components<double>(warp, buffer, from, src, to, n, field.width, shift, shifts);
+        sundog_bulk_components<double>(warp, buffer, from, to, n, field.width, shift, shifts);
     else if (field.type == SUNDOG_INT8)
-        sundog_bulk_components<uint8_t>(warp, buffer, from, src, to, n, field.width, NULL, 0);
+        sundog_bulk_components<uint8_t>(warp, buffer, from, to, n, field.width, NULL, 0);
     else if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64)
-        sundog_bulk_components<uint64_t>(warp, buffer, from, src, to, n, field.width, NULL, 0);
+        sundog_bulk_components<uint64_t>(warp, buffer, from, to, n, field.width, NULL, 0);
     else
-        sundog_bulk_components<uint32_t>(warp, buffer, from, src, to, n, field.width, NULL, 0);
+        sundog_bulk_components<uint32_t>(warp, buffer, from, to, n, field.width, NULL, 0);
 }
 
 /* ---- rows by flits --------------------------------------------------------------------------- */
@@ -425,7 +431,7 @@ SUNDOG_DEVICE void sundog_bulk_rows(const Group &warp, char *buffer,
 SUNDOG_DEVICE sundog_flit sundog_flit_of(const sundog_view_field &field, int64_t row, int j)
 {
     sundog_flit flit = {{0, 0, 0}, 0};
-    const char *from = field.rows + row * field.row_bytes;
+    const char *from = field.rows + row * field.stride;
     if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64) {
         const uint64_t value = __ldcg((const uint64_t *)from + j);
         flit.payload[0] = (uint32_t)value;
@@ -460,7 +466,7 @@ SUNDOG_DEVICE void sundog_flit_shift(const sundog_view_field &field, sundog_flit
 SUNDOG_DEVICE void sundog_flit_unpack(const sundog_view_field &field, int64_t row, int j,
                                       sundog_flit flit)
 {
-    char *to = field.rows + row * field.row_bytes;
+    char *to = field.rows + row * field.stride;
     if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64) {
         ((uint64_t *)to)[j] = (uint64_t)flit.payload[1] << 32 | flit.payload[0];
     } else if (field.type == SUNDOG_INT8) {
@@ -538,13 +544,16 @@ SUNDOG_DEVICE void sundog_send_rows(const sundog_view *view, const Group &group,
                                     const sundog_view_chunk &chunk)
 {
     const sundog_rows src = {view->src + chunk.first, 0}, dst = sundog_destination(view, chunk);
-    for (int f = 0; f < view->n_fields; f++)
-        sundog_copy_rows(group, view->field[f], view->field[f].rows, src,
-                         view->peer_rows[chunk.message * view->n_fields + f], dst, chunk.n,
-                         view->shift + chunk.shift, chunk.n_shifts);
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        char *to = view->peer_rows[chunk.message * view->n_fields + f];
+        sundog_copy_rows(group, field, {field.rows, field.stride, src}, {to, field.stride, dst},
+                         chunk.n, view->shift + chunk.shift, chunk.n_shifts);
+    }
 }
 
-/* The same by bulk stores; buffer [SUNDOG_BULK_BUFFER] of this warp. */
+/* The same by bulk stores; buffer [SUNDOG_BULK_BUFFER] of this warp. The copy engine moves whole
+ * 16 bytes: rows with gaps, like scattered ones, are stored by the threads. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_bulk(const sundog_view *view, const Group &warp, char *buffer,
                                     const sundog_view_chunk &chunk)
@@ -553,14 +562,15 @@ SUNDOG_DEVICE void sundog_send_bulk(const sundog_view *view, const Group &warp, 
     for (int f = 0; f < view->n_fields; f++) {
         const sundog_view_field &field = view->field[f];
         char *to = view->peer_rows[chunk.message * view->n_fields + f];
-        if (!chunk.contiguous || chunk.n * field.row_bytes > SUNDOG_BULK_BYTES) {
-            sundog_copy_rows(warp, field, field.rows, src, to, dst, chunk.n,
+        const sundog_place from = {field.rows, field.stride, src};
+        if (!chunk.contiguous || field.stride != field.row_bytes ||
+            chunk.n * field.row_bytes > SUNDOG_BULK_BYTES) {
+            sundog_copy_rows(warp, field, from, {to, field.stride, dst}, chunk.n,
                              view->shift + chunk.shift, chunk.n_shifts);
             continue;
         }
-        sundog_bulk_rows(warp, buffer, field, field.rows, src,
-                         to + (int64_t)dst.first * field.row_bytes, chunk.n,
-                         view->shift + chunk.shift, chunk.n_shifts);
+        sundog_bulk_rows(warp, buffer, field, from, to + (int64_t)dst.first * field.row_bytes,
+                         chunk.n, view->shift + chunk.shift, chunk.n_shifts);
         if (warp.thread_rank() == 0) sundog_bulk_wait_read();
         warp.sync();
     }
@@ -678,11 +688,13 @@ SUNDOG_DEVICE void sundog_return_rows(const sundog_view *view, const Group &grou
 {
     const sundog_rows src = {view->ghost + chunk.first, 0};
     const sundog_rows dst = {NULL, chunk.first - view->recv[chunk.message].first};
-    for (int f = 0; f < view->n_fields; f++)
-        if (view->field[f].sums)
-            sundog_copy_rows(group, view->field[f], view->field[f].rows, src,
-                             view->peer_sums[chunk.message * view->n_fields + f], dst, chunk.n,
-                             NULL, 0);
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        char *to = view->peer_sums[chunk.message * view->n_fields + f];
+        if (field.sums)
+            sundog_copy_rows(group, field, {field.rows, field.stride, src},
+                             {to, field.row_bytes, dst}, chunk.n, NULL, 0);
+    }
 }
 
 template <class Group>
@@ -695,12 +707,13 @@ SUNDOG_DEVICE void sundog_return_bulk(const sundog_view *view, const Group &warp
         const sundog_view_field &field = view->field[f];
         if (!field.sums) continue;
         char *to = view->peer_sums[chunk.message * view->n_fields + f];
+        const sundog_place from = {field.rows, field.stride, src};
         if (chunk.n * field.row_bytes > SUNDOG_BULK_BYTES) {
-            sundog_copy_rows(warp, field, field.rows, src, to, dst, chunk.n, NULL, 0);
+            sundog_copy_rows(warp, field, from, {to, field.row_bytes, dst}, chunk.n, NULL, 0);
             continue;
         }
-        sundog_bulk_rows(warp, buffer, field, field.rows, src,
-                         to + (int64_t)dst.first * field.row_bytes, chunk.n, NULL, 0);
+        sundog_bulk_rows(warp, buffer, field, from, to + (int64_t)dst.first * field.row_bytes,
+                         chunk.n, NULL, 0);
         if (warp.thread_rank() == 0) sundog_bulk_wait_read();
         warp.sync();
     }
@@ -755,7 +768,7 @@ SUNDOG_DEVICE void sundog_add_field(const sundog_view *view, const Group &group,
     for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * width; e += group.size()) {
         const uint32_t k = e / width, c = e - k * width;
         const int32_t t = chunk.first + (int32_t)k;
-        T *to = (T *)field.rows + (int64_t)view->add_row[t] * width + c;
+        T *to = (T *)(field.rows + (int64_t)view->add_row[t] * field.stride) + c;
         if (!view->deterministic) {
             atomicAdd(to, sundog_sum<T, FLITS>(view, field, t, (int)c, wait));
             continue;

@@ -146,12 +146,19 @@ typedef enum sundog_type {
     SUNDOG_INT8, SUNDOG_INT32, SUNDOG_INT64, SUNDOG_FLOAT32, SUNDOG_FLOAT64
 } sundog_type;
 
-/* An array of rows: rows[n_rows][width] of `type`. */
+/* An array of rows, each of `width` components of `type`:
+ *
+ *      rows   [ row 0 | gap ][ row 1 | gap ] ...          row i begins at (char *)rows + i * stride
+ *
+ * Gaps are never written, so they may hold what is the caller's own: what travels may be the first
+ * 12 bytes of a row of 16. (A gap may be read; what it holds does not matter.) */
 typedef struct sundog_field {
     void *rows;
     sundog_type type;
     int width;                      /* components a row */
     bool shifted;                   /* forward adds the pulse's shift to components 0..2 (floats) */
+    size_t stride;                  /* bytes from one row to the next, the same on all ranks: at
+                                       least a row's, a multiple of the type's size; 0: no gaps */
 } sundog_field;
 
 /* Run pulse `pulse` (the one just added, or an earlier one) of an uncommitted plan forward, now and

@@ -41,6 +41,7 @@ typedef struct sundog_flit {
 typedef struct sundog_view_field {
     char *rows, *sums;              /* [n_rows], [n_send_rows]; sums NULL: not floating-point */
     int32_t type, width, row_bytes; /* type: sundog_type */
+    int32_t stride;                 /* of rows, in bytes; those of sums have no gaps */
     int32_t shifted;
     int32_t quads;                  /* rows are whole, aligned 16-byte units everywhere */
     int32_t n_flits;                /* a row */

@@ -15,7 +15,7 @@ typedef struct bind_offer {
     const halo_rung *rung;
     int route, deterministic, lockstep, n_fields;
     struct bind_offer_field {
-        int type, width, shifted;
+        int type, width, shifted, stride;
     } field[HALO_MAX_FIELDS];
 } bind_offer;
 
@@ -79,7 +79,8 @@ static sundog_status meet(sundog_exchange *exchange)
     for (int f = 0; f < exchange->n_fields; f++)
         mine.field[f] = (struct bind_offer_field){(int)exchange->field[f].type,
                                                   exchange->field[f].width,
-                                                  exchange->field[f].shifted};
+                                                  exchange->field[f].shifted,
+                                                  (int)exchange->field[f].stride};
     bind_offer *offer = exchange->offer;
     BASE_TRY(team_gather_small(exchange->team, "exchange_bind", &mine, sizeof mine, offer));
     for (int r = 0; r < exchange->team->shared->n_ranks; r++) {
@@ -91,7 +92,7 @@ static sundog_status meet(sundog_exchange *exchange)
                              "options must be the same on all ranks", r);
         if (a->n_fields != b->n_fields || memcmp(a->field, b->field, sizeof a->field) != 0)
             return base_fail(SUNDOG_ERR_ARGUMENT, "ranks 0 and %d bind different fields: number, "
-                             "types, widths and shifts must be the same on all ranks", r);
+                             "types, widths, shifts and strides must be the same on all ranks", r);
     }
     return SUNDOG_OK;
 }
@@ -119,6 +120,7 @@ static sundog_status bind(sundog_exchange *exchange, const sundog_field *fields,
                          plan->team->rank);
     BASE_TRY(team_agree(exchange->team, mine));
     exchange->n_commits = 0;                    /* stale until all has gone well */
+    describe(exchange);
     if (exchange->route == SUNDOG_ROUTE_DIRECT) BASE_TRY(halo_build_direct(plan));
     BASE_TRY(team_agree(exchange->team, prepare(exchange, fields, n_fields)));
     BASE_TRY(meet(exchange));
@@ -160,7 +162,6 @@ static sundog_status exchange_alloc(sundog_plan *plan, const sundog_exchange_opt
         exchange_free(exchange);
         return base_fail(SUNDOG_ERR_MEMORY, "no memory for an exchange");
     }
-    describe(exchange);
     *out = exchange;
     return SUNDOG_OK;
 }

@@ -262,13 +262,13 @@ static sundog_status fetch_pull(const sundog_plan *plan, int p, const halo_field
     const halo_pulse *theirs = &owner->pulse[p];
     bool match = halo_fields_match(field, offer->field, offer->n_fields);
     for (int f = 0; match && f < offer->n_fields; f++)
-        halo_copy(&offer->field[f], (halo_rows){owner->index + theirs->index, 0}, field[f].rows,
+        halo_copy(&offer->field[f], (halo_rows){owner->index + theirs->index, 0}, &field[f],
                   (halo_rows){NULL, mine->first_ghost}, mine->n_recv,
                   (const double (*)[3])theirs->shift, theirs->n_shifts);
     team_leave(plan->team);
     if (match) return SUNDOG_OK;
     return base_fail(SUNDOG_ERR_ARGUMENT, "fetch: rank %d and rank %d pass fields of different "
-                     "types", plan->team->rank, mine->from_rank);
+                     "types or strides", plan->team->rank, mine->from_rank);
 }
 
 sundog_status sundog_plan_fetch(sundog_plan *plan, int pulse, const sundog_field *fields,

@@ -26,7 +26,7 @@ static void forward_pulse(sundog_exchange *exchange, int p)
     const halo_pulse *theirs = &from->plan->pulse[p];
     halo_rows src = {from->plan->index + theirs->index, 0}, dst = {NULL, mine->first_ghost};
     for (int f = 0; f < exchange->n_fields; f++)
-        halo_copy(&from->field[f], src, exchange->field[f].rows, dst, mine->n_recv,
+        halo_copy(&from->field[f], src, &exchange->field[f], dst, mine->n_recv,
                   (const double (*)[3])theirs->shift, theirs->n_shifts);
 }
 
@@ -39,7 +39,7 @@ static void forward_all_direct(sundog_exchange *exchange)
         int n_shifts = (int)(plan->path_first[plan->path[g] + 1] - first);
         for (int f = 0; f < exchange->n_fields; f++)
             halo_copy(&owner->field[f], (halo_rows){NULL, plan->owner_row[g]},
-                      exchange->field[f].rows, (halo_rows){NULL, g}, 1,
+                      &exchange->field[f], (halo_rows){NULL, g}, 1,
                       (const double (*)[3])plan->path_shift + first, n_shifts);
     }
 }
@@ -51,7 +51,7 @@ static void reverse_pulse(sundog_exchange *exchange, int p)
     halo_rows dst = {exchange->plan->index + mine->index, 0}, src = {NULL, mine->first_at_peer};
     for (int f = 0; f < exchange->n_fields; f++)
         if (halo_is_float(&exchange->field[f]))
-            halo_add(&exchange->field[f], dst, to->field[f].rows, src, mine->n_send);
+            halo_add(&exchange->field[f], dst, &to->field[f], src, mine->n_send);
 }
 
 static void reverse_all_direct(sundog_exchange *exchange)
@@ -64,7 +64,7 @@ static void reverse_all_direct(sundog_exchange *exchange)
             for (int f = 0; f < exchange->n_fields; f++)
                 if (halo_is_float(&exchange->field[f]))
                     halo_add(&exchange->field[f], (halo_rows){NULL, plan->owner_row[g]},
-                             from->field[f].rows, (halo_rows){NULL, g}, 1);
+                             &from->field[f], (halo_rows){NULL, g}, 1);
         }
     }
 }

@@ -27,8 +27,13 @@ sundog_status halo_fields_set(const sundog_field *fields, int n_fields, halo_fie
         if (in->width < 1 || in->width > 4096)
             return base_fail(SUNDOG_ERR_ARGUMENT, "field %d: width is %d, must be 1 to 4096", f,
                              in->width);
-        out[f] = (halo_field){in->rows, n_bytes * (size_t)in->width, in->type, in->width,
-                              in->shifted};
+        size_t row_bytes = n_bytes * (size_t)in->width;
+        size_t stride = in->stride ? in->stride : row_bytes;
+        if (stride < row_bytes || stride % n_bytes != 0 || stride > INT32_MAX)
+            return base_fail(SUNDOG_ERR_ARGUMENT, "field %d: stride is %zu bytes, must be at least "
+                             "the %zu of a row, a multiple of %zu and below 2^31 (or 0: packed)",
+                             f, stride, row_bytes, n_bytes);
+        out[f] = (halo_field){in->rows, row_bytes, stride, in->type, in->width, in->shifted};
         if (in->shifted && (!halo_is_float(&out[f]) || in->width < 3))
             return base_fail(SUNDOG_ERR_ARGUMENT, "field %d: only floating-point rows of 3 or more "
                              "components can be shifted", f);
@@ -39,13 +44,20 @@ sundog_status halo_fields_set(const sundog_field *fields, int n_fields, halo_fie
 bool halo_fields_match(const halo_field *a, const halo_field *b, int n_fields)
 {
     for (int f = 0; f < n_fields; f++)
-        if (a[f].type != b[f].type || a[f].width != b[f].width || a[f].shifted != b[f].shifted)
+        if (a[f].type != b[f].type || a[f].width != b[f].width || a[f].shifted != b[f].shifted ||
+            a[f].stride != b[f].stride)
             return false;
     return true;
 }
 
 /* ---- copy ------------------------------------------------------------------------------------ */
 
+static inline char *row_at(const halo_field *field, halo_rows rows, sundog_idx k)
+{
+    return field->rows + (size_t)halo_row(rows, k) * field->stride;
+}
+
+/* Rows without gaps on both sides. */
 static inline __attribute__((always_inline)) void copy_sized(const char *from, halo_rows src,
                                                              char *to, halo_rows dst, sundog_idx n,
                                                              size_t n_bytes)
@@ -64,29 +76,45 @@ static inline __attribute__((always_inline)) void copy_sized(const char *from, h
     }
 }
 
-static void copy_plain(const char *from, halo_rows src, char *to, halo_rows dst, sundog_idx n,
-                       size_t n_bytes)
+static inline __attribute__((always_inline)) void copy_spaced(const halo_field *from, halo_rows src,
+                                                              const halo_field *to, halo_rows dst,
+                                                              sundog_idx n, size_t n_bytes)
 {
+    for (sundog_idx k = 0; k < n; k++) memcpy(row_at(to, dst, k), row_at(from, src, k), n_bytes);
+}
+
+static void copy_plain(const halo_field *from, halo_rows src, const halo_field *to, halo_rows dst,
+                       sundog_idx n)
+{
+    const char *a = from->rows;
+    char *b = to->rows;
+    size_t n_bytes = from->row_bytes;
+    if (from->stride != n_bytes || to->stride != n_bytes) {
+        if (n_bytes == 12) copy_spaced(from, src, to, dst, n, 12);
+        else copy_spaced(from, src, to, dst, n, n_bytes);
+        return;
+    }
     switch (n_bytes) {
-    case 1: copy_sized(from, src, to, dst, n, 1); break;
-    case 4: copy_sized(from, src, to, dst, n, 4); break;
-    case 8: copy_sized(from, src, to, dst, n, 8); break;
-    case 12: copy_sized(from, src, to, dst, n, 12); break;
-    case 16: copy_sized(from, src, to, dst, n, 16); break;
-    case 24: copy_sized(from, src, to, dst, n, 24); break;
-    case 32: copy_sized(from, src, to, dst, n, 32); break;
-    default: copy_sized(from, src, to, dst, n, n_bytes); break;
+    case 1: copy_sized(a, src, b, dst, n, 1); break;
+    case 4: copy_sized(a, src, b, dst, n, 4); break;
+    case 8: copy_sized(a, src, b, dst, n, 8); break;
+    case 12: copy_sized(a, src, b, dst, n, 12); break;
+    case 16: copy_sized(a, src, b, dst, n, 16); break;
+    case 24: copy_sized(a, src, b, dst, n, 24); break;
+    case 32: copy_sized(a, src, b, dst, n, 32); break;
+    default: copy_sized(a, src, b, dst, n, n_bytes); break;
     }
 }
 
 /* The sum is formed in double and rounded once a hop. */
 #define COPY_SHIFTED(NAME, T)                                                                     \
-    static void NAME(const T *from, halo_rows src, T *to, halo_rows dst, sundog_idx n,            \
-                     const double (*shift)[3], int n_shifts, int width)                           \
+    static void NAME(const halo_field *from, halo_rows src, const halo_field *to, halo_rows dst,  \
+                     sundog_idx n, const double (*shift)[3], int n_shifts)                        \
     {                                                                                             \
+        int width = from->width;                                                                  \
         for (sundog_idx k = 0; k < n; k++) {                                                      \
-            const T *a = from + (size_t)halo_row(src, k) * (size_t)width;                         \
-            T *b = to + (size_t)halo_row(dst, k) * (size_t)width;                                 \
+            const T *a = (const T *)row_at(from, src, k);                                         \
+            T *b = (T *)row_at(to, dst, k);                                                       \
             T x = a[0], y = a[1], z = a[2];                                                       \
             for (int hop = 0; hop < n_shifts; hop++) {                                            \
                 x = (T)((double)x + shift[hop][0]);                                               \
@@ -100,43 +128,37 @@ static void copy_plain(const char *from, halo_rows src, char *to, halo_rows dst,
 COPY_SHIFTED(copy_shifted_float, float)
 COPY_SHIFTED(copy_shifted_double, double)
 
-void halo_copy(const halo_field *from, halo_rows src, char *to, halo_rows dst, sundog_idx n,
-               const double (*shift)[3], int n_shifts)
+void halo_copy(const halo_field *from, halo_rows src, const halo_field *to, halo_rows dst,
+               sundog_idx n, const double (*shift)[3], int n_shifts)
 {
     if (n == 0) return;
-    if (!from->shifted || n_shifts == 0)
-        copy_plain(from->rows, src, to, dst, n, from->row_bytes);
+    if (!from->shifted || n_shifts == 0) copy_plain(from, src, to, dst, n);
     else if (from->type == SUNDOG_FLOAT32)
-        copy_shifted_float((const float *)from->rows, src, (float *)to, dst, n, shift, n_shifts,
-                           from->width);
-    else
-        copy_shifted_double((const double *)from->rows, src, (double *)to, dst, n, shift, n_shifts,
-                            from->width);
+        copy_shifted_float(from, src, to, dst, n, shift, n_shifts);
+    else copy_shifted_double(from, src, to, dst, n, shift, n_shifts);
 }
 
 /* ---- add ------------------------------------------------------------------------------------- */
 
 #define ADD(NAME, T)                                                                              \
     static inline __attribute__((always_inline)) void NAME(                                       \
-        T *to, halo_rows dst, const T *from, halo_rows src, sundog_idx n, int width)              \
+        const halo_field *to, halo_rows dst, const halo_field *from, halo_rows src,               \
+        sundog_idx n, int width)                                                                  \
     {                                                                                             \
         for (sundog_idx k = 0; k < n; k++) {                                                      \
-            T *a = to + (size_t)halo_row(dst, k) * (size_t)width;                                 \
-            const T *b = from + (size_t)halo_row(src, k) * (size_t)width;                         \
+            T *a = (T *)row_at(to, dst, k);                                                       \
+            const T *b = (const T *)row_at(from, src, k);                                         \
             for (int c = 0; c < width; c++) a[c] += b[c];                                         \
         }                                                                                         \
     }
 ADD(add_float, float)
 ADD(add_double, double)
 
-void halo_add(const halo_field *to, halo_rows dst, const char *from, halo_rows src, sundog_idx n)
+void halo_add(const halo_field *to, halo_rows dst, const halo_field *from, halo_rows src,
+              sundog_idx n)
 {
-    if (to->type == SUNDOG_FLOAT32 && to->width == 3)
-        add_float((float *)to->rows, dst, (const float *)from, src, n, 3);
-    else if (to->type == SUNDOG_FLOAT32)
-        add_float((float *)to->rows, dst, (const float *)from, src, n, to->width);
-    else if (to->type == SUNDOG_FLOAT64 && to->width == 3)
-        add_double((double *)to->rows, dst, (const double *)from, src, n, 3);
-    else if (to->type == SUNDOG_FLOAT64)
-        add_double((double *)to->rows, dst, (const double *)from, src, n, to->width);
+    if (to->type == SUNDOG_FLOAT32 && to->width == 3) add_float(to, dst, from, src, n, 3);
+    else if (to->type == SUNDOG_FLOAT32) add_float(to, dst, from, src, n, to->width);
+    else if (to->type == SUNDOG_FLOAT64 && to->width == 3) add_double(to, dst, from, src, n, 3);
+    else if (to->type == SUNDOG_FLOAT64) add_double(to, dst, from, src, n, to->width);
 }

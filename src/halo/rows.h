@@ -15,7 +15,7 @@ enum { HALO_MAX_FIELDS = 16 };
 
 typedef struct halo_field {
     char *rows;
-    size_t row_bytes;
+    size_t row_bytes, stride;       /* of a row's components; to the next row */
     sundog_type type;
     int width;
     bool shifted;
@@ -42,14 +42,19 @@ static inline bool halo_is_float(const halo_field *field)
     return field->type == SUNDOG_FLOAT32 || field->type == SUNDOG_FLOAT64;
 }
 
-/* shift [n_shifts][3]; used if from->shifted. */
-void halo_copy(const halo_field *from, halo_rows src, char *to, halo_rows dst, sundog_idx n,
-               const double (*shift)[3], int n_shifts);
-/* Gather rows of a field into a dense block. */
-static inline void halo_gather(const halo_field *from, halo_rows src, char *to, sundog_idx n)
+/* The same field in rows without gaps. */
+static inline halo_field halo_packed(const halo_field *field, char *rows)
 {
-    halo_copy(from, src, to, (halo_rows){NULL, 0}, n, NULL, 0);
+    halo_field packed = *field;
+    packed.rows = rows;
+    packed.stride = field->row_bytes;
+    return packed;
 }
-/* from: rows of the field's type, taken at src(k). Float fields only. */
-void halo_add(const halo_field *to, halo_rows dst, const char *from, halo_rows src, sundog_idx n);
+
+/* Fields that match; shift [n_shifts][3], used if from->shifted. */
+void halo_copy(const halo_field *from, halo_rows src, const halo_field *to, halo_rows dst,
+               sundog_idx n, const double (*shift)[3], int n_shifts);
+/* Float fields that match. */
+void halo_add(const halo_field *to, halo_rows dst, const halo_field *from, halo_rows src,
+              sundog_idx n);
 #endif

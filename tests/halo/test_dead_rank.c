@@ -62,7 +62,7 @@ static void one_dies(rank_args *args)
     const death *d = args->shared;
     double *x = calloc(N_ROWS, sizeof *x);
     sundog_plan *plan = two_pulses(args);
-    sundog_field field = {x, SUNDOG_FLOAT64, 1, false};
+    sundog_field field = {x, SUNDOG_FLOAT64, 1, false, 0};
     sundog_exchange *exchange = exchange_of(&d->how, plan, &field, 1);
     sundog_team_set_timeout(args->team, d->aborts ? 20 : 0.1);
     int64_t start = base_clock_ns();

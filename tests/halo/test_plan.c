@@ -77,7 +77,8 @@ static void options(rank_args *args)
     sundog_plan *plan;
     double x[8] = {0};
     int32_t number[24] = {0};
-    sundog_field field = {x, SUNDOG_FLOAT64, 1, false}, wrong = {number, SUNDOG_INT32, 3, true};
+    sundog_field field = {x, SUNDOG_FLOAT64, 1, false, 0};
+    sundog_field wrong = {number, SUNDOG_INT32, 3, true, 0};
     sundog_exchange *exchange = NULL;
     sundog_pulse pulse = ring(args, 3, rows);
     CHECK_OK(sundog_plan_create(args->team, 5, &plan));
@@ -97,6 +98,15 @@ static void options(rank_args *args)
     o.struct_size = 0;
     CHECK(sundog_exchange_create(plan, &field, 1, &o, &exchange) == SUNDOG_ERR_ARGUMENT);
     CHECK(sundog_exchange_create(plan, &wrong, 1, NULL, &exchange) == SUNDOG_ERR_ARGUMENT);
+    for (int i = 0; i < 3; i++) {
+        const size_t stride[3] = {8, 14, (size_t)1 << 31};      /* short, unaligned, too long */
+        wrong = (sundog_field){number, SUNDOG_INT32, 3, false, stride[i]};
+        CHECK(sundog_exchange_create(plan, &wrong, 1, NULL, &exchange) == SUNDOG_ERR_ARGUMENT);
+        CHECK(strstr(sundog_last_error(), "stride"));
+    }
+    wrong.stride = args->rank == 0 ? 12 : 16;
+    if (args->n_ranks > 1)
+        CHECK(sundog_exchange_create(plan, &wrong, 1, NULL, &exchange) == SUNDOG_ERR_ARGUMENT);
     CHECK(sundog_exchange_create(plan, &field, 0, NULL, &exchange) == SUNDOG_ERR_ARGUMENT);
     CHECK(sundog_exchange_create(plan, &field, 17, NULL, &exchange) == SUNDOG_ERR_ARGUMENT);
     CHECK(exchange == NULL);
@@ -124,7 +134,7 @@ static void options(rank_args *args)
 static void fetch(rank_args *args)
 {
     enum { OWNED = 4, PULSES = 3, MAX_ROWS = 64 };
-    int64_t id[MAX_ROWS][2];
+    int64_t id[MAX_ROWS][3];
     double x[MAX_ROWS][3];
     sundog_idx n_rows = OWNED + args->rank, first, n_ghost;
     sundog_plan *plan;
@@ -133,7 +143,9 @@ static void fetch(rank_args *args)
         id[i][0] = args->rank, id[i][1] = i;
         for (int c = 0; c < 3; c++) x[i][c] = args->rank + 0.25 * i;
     }
-    sundog_field field[2] = {{id, SUNDOG_INT64, 2, false}, {x, SUNDOG_FLOAT64, 3, true}};
+    for (sundog_idx i = 0; i < MAX_ROWS; i++) id[i][2] = 100 + i;       /* stays as it is */
+    sundog_field field[2] = {{id, SUNDOG_INT64, 2, false, sizeof id[0]},
+                             {x, SUNDOG_FLOAT64, 3, true, 0}};
     for (int p = 0; p < PULSES; p++) {
         sundog_idx index[MAX_ROWS];
         int n = 0;
@@ -153,6 +165,7 @@ static void fetch(rank_args *args)
     sundog_idx row[MAX_ROWS];
     CHECK_OK(sundog_plan_owners(plan, rank, row));
     for (sundog_idx i = 0; i < n_rows; i++) CHECK(rank[i] == id[i][0] && row[i] == id[i][1]);
+    for (sundog_idx i = 0; i < MAX_ROWS; i++) CHECK(id[i][2] == 100 + i);
     /* hops are told by the shifts: pulse p's ghosts have come over 1 .. p + 1 of them */
     for (sundog_idx i = OWNED + args->rank; args->n_ranks > 1 && i < n_rows; i++) {
         double hops = (x[i][0] - (rank[i] + 0.25 * row[i])) / 0.5;
@@ -172,7 +185,7 @@ static void rebuild(rank_args *args)
     enum { N_SPECS = sizeof spec / sizeof spec[0], MAX_ROWS = 20000 };
     int64_t (*id)[2] = malloc(MAX_ROWS * sizeof *id);
     float (*f)[3] = malloc(MAX_ROWS * sizeof *f);
-    sundog_field field[2] = {{id, SUNDOG_INT64, 2, false}, {f, SUNDOG_FLOAT32, 3, false}};
+    sundog_field field[2] = {{id, SUNDOG_INT64, 2, false, 0}, {f, SUNDOG_FLOAT32, 3, false, 0}};
     const served *how = args->shared;
     sundog_plan *plan = random_plan_create(&spec[0], args);
     sundog_exchange *exchange = exchange_of(how, plan, field, 2);

@@ -101,7 +101,7 @@ static void forward_only(rank_args *args)
     const weather *w = args->shared;
     int64_t id[MAX_ROWS][3];
     sundog_plan *plan = grid_plan(args);
-    sundog_field field = {id, SUNDOG_INT64, 3, false};
+    sundog_field field = {id, SUNDOG_INT64, 3, false, 0};
     if (w->lockstep) {              /* has no meaning one way */
         sundog_plan_destroy(&plan);
         return;
@@ -127,7 +127,7 @@ static void three_forwards_one_late(rank_args *args)
     const weather *w = args->shared;
     int64_t id[MAX_ROWS][3];
     sundog_plan *plan = grid_plan(args);
-    sundog_field field = {id, SUNDOG_INT64, 3, false};
+    sundog_field field = {id, SUNDOG_INT64, 3, false, 0};
     sundog_exchange *exchange = exchange_in(w, plan, &field);
     for (int epoch = 1; epoch <= 3; epoch++) {
         fill_epoch(args, plan, id, epoch);
@@ -147,7 +147,7 @@ static void steps(rank_args *args)
     double x[MAX_ROWS][3];
     sundog_plan *plan = grid_plan(args);
     sundog_idx n_rows = sundog_plan_n_rows(plan), n_owned = sundog_plan_n_owned(plan);
-    sundog_field field = {x, SUNDOG_FLOAT64, 3, false};
+    sundog_field field = {x, SUNDOG_FLOAT64, 3, false, 0};
     sundog_exchange *exchange = exchange_in(w, plan, &field);
     uint64_t all = 5, mine = (uint64_t)args->rank + 99;
     double total = n_rows;
@@ -186,7 +186,7 @@ static void reverse_only(rank_args *args)
     double x[MAX_ROWS][3];
     sundog_plan *plan = grid_plan(args);
     sundog_idx n_rows = sundog_plan_n_rows(plan), n_owned = sundog_plan_n_owned(plan);
-    sundog_field field = {x, SUNDOG_FLOAT64, 3, false};
+    sundog_field field = {x, SUNDOG_FLOAT64, 3, false, 0};
     uint64_t mine = (uint64_t)args->rank + 5;
     double times[MAX_ROWS];
     sundog_exchange *exchange = exchange_in(w, plan, &field);
@@ -219,7 +219,8 @@ static void adjoint(rank_args *args)
             x[i][c] = i < n_owned ? random_below(&mine, 100) - 50 : (double)NAN;
             y[i][c] = z[i][c] = random_below(&mine, 100) - 50;
         }
-    sundog_field field_x = {x, SUNDOG_FLOAT64, 3, false}, field_z = {z, SUNDOG_FLOAT64, 3, false};
+    sundog_field field_x = {x, SUNDOG_FLOAT64, 3, false, 0};
+    sundog_field field_z = {z, SUNDOG_FLOAT64, 3, false, 0};
     sundog_exchange *forth = exchange_in(w, plan, &field_x), *back = exchange_in(w, plan, &field_z);
     CHECK_OK(sundog_forward_begin(forth));
     CHECK_OK(sundog_forward_end(forth));
@@ -267,7 +268,7 @@ static void odd_payload(rank_args *args)
             x[i][c] = i < 8 ? odd[i] : 1;
             f[i][c] = i < 8 ? odd_float[i] : 1;
         }
-    sundog_field field[2] = {{x, SUNDOG_FLOAT64, 3, true}, {f, SUNDOG_FLOAT32, 3, true}};
+    sundog_field field[2] = {{x, SUNDOG_FLOAT64, 3, true, 0}, {f, SUNDOG_FLOAT32, 3, true, 0}};
     sundog_exchange_options options = {.struct_size = sizeof options, .rung = w->how.rung,
                                        .route = w->how.route, .deterministic = true};
     sundog_exchange *exchange;
@@ -297,7 +298,7 @@ static void empty_beside_late(rank_args *args)
         CHECK_OK(sundog_plan_add_pulse(plan, &pulse, NULL, NULL));
     }
     CHECK_OK(sundog_plan_commit(plan));
-    sundog_field field = {id, SUNDOG_INT64, 3, false};
+    sundog_field field = {id, SUNDOG_INT64, 3, false, 0};
     sundog_exchange *exchange = exchange_in(w, plan, &field);
     for (int epoch = 1; epoch <= 3; epoch++) {
         fill_epoch(args, plan, id, epoch);
@@ -317,7 +318,7 @@ static void broken_promise(rank_args *args)
     weather w = {{"fused", SUNDOG_ROUTE_STAGED, true}, true};
     int64_t id[MAX_ROWS][3];
     sundog_plan *plan = grid_plan(args);
-    sundog_field field = {id, SUNDOG_INT64, 3, false};
+    sundog_field field = {id, SUNDOG_INT64, 3, false, 0};
     sundog_exchange *exchange = exchange_in(&w, plan, &field);
     CHECK(strstr(sundog_exchange_describe(exchange), "lockstep"));
     fill_epoch(args, plan, id, 1);

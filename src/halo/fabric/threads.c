@@ -120,7 +120,7 @@ static void store_run(sundog_exchange *exchange, int peer, const halo_run *run)
     const halo_route *route = halo_route_of(exchange);
     const sundog_exchange *to = exchange->peer[peer];
     for (int f = 0; f < exchange->n_fields; f++)
-        halo_copy(&exchange->field[f], run->src, to->field[f].rows, run->dst, run->n,
+        halo_copy(&exchange->field[f], run->src, &to->field[f], run->dst, run->n,
                   (const double (*)[3])route->shift + run->shift, run->n_shifts);
 }
 
@@ -307,7 +307,8 @@ static void store_sums(sundog_exchange *exchange, int m)
     for (int f = 0; f < exchange->n_fields; f++) {
         const halo_field *field = &exchange->field[f];
         if (!halo_is_float(field)) continue;
-        halo_gather(field, recv->rows, block, recv->n);
+        halo_field slot = halo_packed(field, block);
+        halo_copy(field, recv->rows, &slot, (halo_rows){NULL, 0}, recv->n, NULL, 0);
         block += halo_block_bytes(field, recv->n);
     }
     halo_signal_peer(exchange, recv->peer,
@@ -340,11 +341,12 @@ static sundog_status add_sums(sundog_exchange *exchange, int m)
     const halo_send *send = &halo_route_of(exchange)->send[m];
     exchange->progress[m].received = true;
     if (send->n == 0) return SUNDOG_OK;
-    const char *block = exchange->slots + exchange->slot[m];
+    char *block = exchange->slots + exchange->slot[m];
     for (int f = 0; f < exchange->n_fields; f++) {
         const halo_field *field = &exchange->field[f];
         if (!halo_is_float(field)) continue;
-        halo_add(field, send->rows, block, (halo_rows){NULL, 0}, send->n);
+        halo_field slot = halo_packed(field, block);
+        halo_add(field, send->rows, &slot, (halo_rows){NULL, 0}, send->n);
         block += halo_block_bytes(field, send->n);
     }
     if (exchange->lockstep) return SUNDOG_OK;

@@ -155,9 +155,10 @@ __global__ void __launch_bounds__(HALO_BLOCK_THREADS)
         const int64_t row = view.send[chunk.message].first;
         for (int f = 0; f < view.n_fields; f++) {
             const sundog_view_field &field = view.field[f];
-            sundog_copy_rows(block, field, field.rows, src,
-                             boxes.field[f] + row * field.row_bytes, dst, chunk.n,
-                             view.shift + chunk.shift, chunk.n_shifts);
+            char *box = boxes.field[f] + row * field.row_bytes;
+            sundog_copy_rows(block, field, {field.rows, field.stride, src},
+                             {box, field.row_bytes, dst}, chunk.n, view.shift + chunk.shift,
+                             chunk.n_shifts);
         }
     }
 }
@@ -173,11 +174,10 @@ __global__ void __launch_bounds__(HALO_BLOCK_THREADS)
         const sundog_rows ghosts = {view.ghost + first + begin, 0}, box = {NULL, first + begin};
         for (int f = 0; f < view.n_fields; f++) {
             const sundog_view_field &field = view.field[f];
-            if (unpack)
-                sundog_copy_rows(block, field, boxes.field[f], box, field.rows, ghosts, count,
-                                 NULL, 0);
-            else sundog_copy_rows(block, field, field.rows, ghosts, boxes.field[f], box, count,
-                                  NULL, 0);
+            const sundog_place in_rows = {field.rows, field.stride, ghosts};
+            const sundog_place in_box = {boxes.field[f], field.row_bytes, box};
+            if (unpack) sundog_copy_rows(block, field, in_box, in_rows, count, NULL, 0);
+            else sundog_copy_rows(block, field, in_rows, in_box, count, NULL, 0);
         }
     }
 }

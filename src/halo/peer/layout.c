@@ -44,7 +44,8 @@ static void set_fields(const sundog_exchange *exchange, halo_layout *layout)
                        : from->type == SUNDOG_INT64 || from->type == SUNDOG_FLOAT64 ? 1 : 3;
         *to = (sundog_view_field){
             .rows = from->rows, .type = (int32_t)from->type, .width = from->width,
-            .row_bytes = (int32_t)from->row_bytes, .shifted = from->shifted,
+            .row_bytes = (int32_t)from->row_bytes, .stride = (int32_t)from->stride,
+            .shifted = from->shifted,
             .n_flits = (from->width + per_flit - 1) / per_flit, .first_flit = layout->n_flits,
             .first_sum_flit = layout->n_sum_flits};
         layout->n_flits += to->n_flits;

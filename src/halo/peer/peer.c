@@ -255,7 +255,8 @@ static sundog_status prepare_alone(sundog_exchange *exchange)
 
 static bool quads_everywhere(const sundog_exchange *exchange, int f)
 {
-    if (exchange->field[f].row_bytes % 16 != 0) return false;
+    if (exchange->field[f].row_bytes % 16 != 0 || exchange->field[f].stride % 16 != 0)
+        return false;
     for (int r = 0; r < exchange->team->shared->n_ranks; r++)
         if ((uintptr_t)exchange->peer[r]->field[f].rows % 16 != 0) return false;
     return true;
@@ -399,9 +400,22 @@ static sundog_status connect_alone(sundog_exchange *exchange)
     return upload_view(exchange);
 }
 
+/* The copy engine moves whole 16 bytes: what it does not serve. */
+static void describe_gaps(sundog_exchange *exchange)
+{
+    bool gaps = false;
+    for (int f = 0; f < exchange->n_fields; f++)
+        gaps = gaps || exchange->field[f].stride != exchange->field[f].row_bytes;
+    size_t used = strlen(exchange->description);
+    if (gaps && exchange->device->layout.transport == HALO_BULK)
+        snprintf(exchange->description + used, sizeof exchange->description - used,
+                 ", rows with gaps by stores");
+}
+
 static sundog_status peer_bind(sundog_exchange *exchange)
 {
     if (!exchange->device) BASE_TRY(peer_create(exchange));
+    describe_gaps(exchange);
     BASE_TRY(team_agree(exchange->team, prepare_alone(exchange)));
     return team_agree(exchange->team, connect_alone(exchange));
 }

@@ -105,8 +105,8 @@ void md_domain_destroy(md_domain **handle)
 /* Bind the arrays as they are now to the committed plan. */
 static sundog_status bind(md_domain *domain)
 {
-    sundog_field x = {domain->rows.x, SUNDOG_FLOAT64, 3, true};
-    sundog_field f = {domain->rows.f, SUNDOG_FLOAT32, 3, false};
+    sundog_field x = {domain->rows.x, SUNDOG_FLOAT64, 3, true, 0};
+    sundog_field f = {domain->rows.f, SUNDOG_FLOAT32, 3, false, 0};
     bool returns = domain->reach.scheme == MD_SCHEME_RETURN;
     if (domain->forward) {
         BASE_TRY(sundog_exchange_rebind(domain->forward, &x, 1));

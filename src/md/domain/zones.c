@@ -169,9 +169,9 @@ static sundog_status add_pulse(md_domain *domain, const hop *h, int first, int e
     int n_rows = *first_ghost + *n_ghost;
     md_rows_reserve(rows, (size_t)n_rows);
     BASE_RESERVE(domain->info, domain->capacity_info, n_rows + 1);
-    sundog_field fields[3] = {{rows->x, SUNDOG_FLOAT64, 3, true},
-                              {rows->gid, SUNDOG_INT64, 1, false},
-                              {domain->info, SUNDOG_INT32, 2, false}};
+    sundog_field fields[3] = {{rows->x, SUNDOG_FLOAT64, 3, true, 0},
+                              {rows->gid, SUNDOG_INT64, 1, false, 0},
+                              {domain->info, SUNDOG_INT32, 2, false, 0}};
     BASE_TRY(sundog_plan_fetch(domain->plan, sundog_plan_n_pulses(domain->plan) - 1, fields, 3));
     for (int row = *first_ghost; row < n_rows; row++)
         domain->info[row].hops -= h->direction * (1 << 8 * h->axis);

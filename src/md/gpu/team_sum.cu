@@ -67,7 +67,7 @@ static sundog_status exchange_make(sundog_team *team, const char *rung, md_team_
     options.deterministic = true;
     options.memory = SUNDOG_MEMORY_DEVICE;
     options.max_blocks = MAX_EXCHANGE_BLOCKS;
-    const sundog_field field = {sum->d_rows, SUNDOG_FLOAT64, sum->n, false};
+    const sundog_field field = {sum->d_rows, SUNDOG_FLOAT64, sum->n, false, 0};
     return sundog_exchange_create(sum->plan, &field, 1, &options, &sum->exchange);
 }
 

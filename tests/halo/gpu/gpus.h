@@ -103,6 +103,10 @@ static inline sundog_exchange *gpu_exchange_with(const served *s, sundog_plan *p
     snprintf(who, sizeof who, "peer/%s %s%s%s", s->rung,
              s->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct",
              s->deterministic ? " deterministic" : "", lockstep ? " lockstep" : "");
+    bool gaps = false;
+    for (int f = 0; f < n_fields; f++) gaps = gaps || fields[f].stride;
+    if (gaps && strcmp(s->rung, "fused-tma") == 0)
+        strncat(who, ", rows with gaps by stores", sizeof who - strlen(who) - 1);
     CHECK(strcmp(sundog_exchange_describe(exchange), who) == 0);
     return exchange;
 }

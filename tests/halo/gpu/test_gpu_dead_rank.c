@@ -64,7 +64,7 @@ static void one_dies(rank_args *args)
     CHECK_CUDA(cudaMemsetAsync(x, 0, N_ROWS * sizeof *x, cudaStreamPerThread));
     gpu_sync();
     sundog_plan *plan = two_pulses(args);
-    sundog_field field = {x, SUNDOG_FLOAT64, 1, false};
+    sundog_field field = {x, SUNDOG_FLOAT64, 1, false, 0};
     sundog_exchange *exchange = gpu_exchange_of(&d->how, plan, &field, 1);
     sundog_team_set_timeout(args->team, d->aborts ? 20 : 0.2);
     int64_t start = base_clock_ns();
@@ -101,7 +101,7 @@ static void refusals(rank_args *args)
     sundog_exchange *exchange = NULL;
     sundog_exchange_options options = {.struct_size = sizeof options, .rung = "fused",
                                        .memory = SUNDOG_MEMORY_DEVICE};
-    sundog_field field = {on_host, SUNDOG_FLOAT64, 1, false};
+    sundog_field field = {on_host, SUNDOG_FLOAT64, 1, false, 0};
     CHECK(sundog_exchange_create(plan, &field, 1, &options, &exchange) == SUNDOG_ERR_ARGUMENT);
     CHECK(strstr(sundog_last_error(), "sundog_team_bind_gpu"));
     CHECK(sundog_team_bind_gpu(args->team, 99) == SUNDOG_ERR_ARGUMENT);

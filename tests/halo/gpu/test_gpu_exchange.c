@@ -2,32 +2,36 @@
  * sizes, empty pulses and ranks, repeated indices, self edges, the same peer on several edges) and
  * periodic grids in one, two and three axes with one and two pulses, on 1, 2, 3, 5, 8 and 12 ranks
  * that share one or two GPUs. Five fields of different type and width go in one exchange; others
- * move rows of 12 and of 16 bytes alone.
+ * move rows of 12 and of 16 bytes alone, or rows with gaps.
  *
- * Forward must give the reference's bits; ghosts are poisoned first. Deterministic reverse must
+ * Forward must give the reference's bits; ghosts are poisoned first, and so are the gaps, which
+ * must stay as they are. Deterministic reverse must
  * give the bits of the reference of its route; atomic reverse stays within the rounding bound. */
 #include "gpus.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { MAX_FIELDS = 5, REPEATS = 3 };
+enum { MAX_FIELDS = 5, REPEATS = 3, N_SETS = 5 };
 
 typedef struct variant {
     int n_gpus;
     const random_plan *random;      /* or */
     const grid_spec *grid;
-    int fields;                     /* 0: five fields, 1: float[3], 2: float[4] */
+    int fields;                     /* of field_sets */
 } variant;
 
-static const sundog_field field_sets[3][MAX_FIELDS] = {
-    {{NULL, SUNDOG_FLOAT64, 3, true}, {NULL, SUNDOG_FLOAT32, 3, true},
-     {NULL, SUNDOG_INT64, 2, false}, {NULL, SUNDOG_INT8, 13, false},
-     {NULL, SUNDOG_FLOAT32, 5, false}},
-    {{NULL, SUNDOG_FLOAT32, 3, true}},
-    {{NULL, SUNDOG_FLOAT32, 4, true}},
+static const sundog_field field_sets[N_SETS][MAX_FIELDS] = {
+    {{NULL, SUNDOG_FLOAT64, 3, true, 0}, {NULL, SUNDOG_FLOAT32, 3, true, 0},
+     {NULL, SUNDOG_INT64, 2, false, 0}, {NULL, SUNDOG_INT8, 13, false, 0},
+     {NULL, SUNDOG_FLOAT32, 5, false, 0}},
+    {{NULL, SUNDOG_FLOAT32, 3, true, 0}},
+    {{NULL, SUNDOG_FLOAT32, 4, true, 0}},
+    {{NULL, SUNDOG_INT32, 3, false, 16}, {NULL, SUNDOG_FLOAT32, 3, true, 16}},
+    {{NULL, SUNDOG_FLOAT32, 4, true, 32}, {NULL, SUNDOG_FLOAT64, 3, true, 40},
+     {NULL, SUNDOG_INT8, 5, false, 7}},
 };
-static const int field_counts[3] = {5, 1, 1};
+static const int field_counts[N_SETS] = {5, 1, 1, 2, 3};
 
 static size_t row_bytes_of(const sundog_field *field)
 {
@@ -35,19 +39,46 @@ static size_t row_bytes_of(const sundog_field *field)
     return type_bytes[field->type] * (size_t)field->width;
 }
 
-/* Something of either sign that tells rank, row and component; all bits of integers. */
-static void fill(const sundog_field *field, char *rows, sundog_idx from, sundog_idx to, int salt)
+static size_t stride_of(const sundog_field *field)
 {
-    for (int64_t e = (int64_t)from * field->width; e < (int64_t)to * field->width; e++) {
+    return field->stride ? field->stride : row_bytes_of(field);
+}
+
+static void *component(const sundog_field *field, int64_t e)
+{
+    return (char *)field->rows + (size_t)(e / field->width) * stride_of(field) +
+           (size_t)(e % field->width) * (row_bytes_of(field) / (size_t)field->width);
+}
+
+/* Something of either sign that tells rank, row and component; all bits of integers. */
+static void fill(const sundog_field *field, sundog_idx n_rows, int salt)
+{
+    for (int64_t e = 0; e < (int64_t)n_rows * field->width; e++) {
         double value = sin(1.0 + 0.37 * (double)e + 17.0 * salt) * 100;
+        void *at = component(field, e);
         switch (field->type) {
-        case SUNDOG_FLOAT64: ((double *)rows)[e] = value; break;
-        case SUNDOG_FLOAT32: ((float *)rows)[e] = (float)value; break;
-        case SUNDOG_INT64: ((int64_t *)rows)[e] = (int64_t)(value * 1e15) + e; break;
-        case SUNDOG_INT32: ((int32_t *)rows)[e] = (int32_t)(value * 1e6) + (int32_t)e; break;
-        case SUNDOG_INT8: ((int8_t *)rows)[e] = (int8_t)(e * 7 + salt); break;
+        case SUNDOG_FLOAT64: *(double *)at = value; break;
+        case SUNDOG_FLOAT32: *(float *)at = (float)value; break;
+        case SUNDOG_INT64: *(int64_t *)at = (int64_t)(value * 1e15) + e; break;
+        case SUNDOG_INT32: *(int32_t *)at = (int32_t)(value * 1e6) + (int32_t)e; break;
+        case SUNDOG_INT8: *(int8_t *)at = (int8_t)(e * 7 + salt); break;
         }
     }
+}
+
+/* Gaps of rank r hold 0x40 + r. */
+static void gaps_fill(const sundog_field *field, sundog_idx n_rows, int rank)
+{
+    size_t n = row_bytes_of(field), stride = stride_of(field);
+    for (sundog_idx i = 0; i < n_rows && stride > n; i++)
+        memset((char *)field->rows + (size_t)i * stride + n, 0x40 + rank, stride - n);
+}
+static void gaps_check(const sundog_field *field, sundog_idx n_rows, int rank)
+{
+    size_t n = row_bytes_of(field), stride = stride_of(field);
+    for (sundog_idx i = 0; i < n_rows; i++)
+        for (size_t at = n; at < stride; at++)
+            CHECK(((char *)field->rows)[(size_t)i * stride + at] == 0x40 + rank);
 }
 
 typedef struct arrays {
@@ -61,8 +92,8 @@ static void arrays_create(arrays *a, int which, const sundog_plan *plan)
     a->n_fields = field_counts[which];
     for (int f = 0; f < a->n_fields; f++) {
         a->host[f] = a->device[f] = a->expected[f] = field_sets[which][f];
-        a->n_bytes[f] = (size_t)sundog_plan_n_rows(plan) * row_bytes_of(&a->host[f]);
-        a->owned_bytes[f] = (size_t)sundog_plan_n_owned(plan) * row_bytes_of(&a->host[f]);
+        a->n_bytes[f] = (size_t)sundog_plan_n_rows(plan) * stride_of(&a->host[f]);
+        a->owned_bytes[f] = (size_t)sundog_plan_n_owned(plan) * stride_of(&a->host[f]);
         a->host[f].rows = malloc(a->n_bytes[f] + 1);
         a->expected[f].rows = malloc(a->n_bytes[f] + 1);
         a->device[f].rows = gpu_alloc(a->n_bytes[f]);
@@ -80,13 +111,14 @@ static void arrays_destroy(arrays *a)
 }
 
 /* Owned rows hold the payload, ghosts (forward) 0xff: NaN, or -1. */
-static void arrays_fill(arrays *a, sundog_field *to, const sundog_plan *plan, int salt,
+static void arrays_fill(arrays *a, sundog_field *to, const sundog_plan *plan, int rank,
                         bool ghosts_too)
 {
     sundog_idx n_owned = sundog_plan_n_owned(plan), n_rows = sundog_plan_n_rows(plan);
     for (int f = 0; f < a->n_fields; f++) {
         memset(to[f].rows, 0xff, a->n_bytes[f]);
-        fill(&to[f], to[f].rows, 0, ghosts_too ? n_rows : n_owned, salt);
+        fill(&to[f], ghosts_too ? n_rows : n_owned, rank);
+        gaps_fill(&to[f], n_rows, rank);
     }
 }
 
@@ -106,7 +138,7 @@ static void check_bits(const arrays *a, const served *how, bool forward)
         while (seen[at] == wanted[at]) at++;
         fprintf(stderr, "%s %s: field %d, row %zu of %zu differs (%s)\n", how->rung,
                 how->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct", f,
-                at / row_bytes_of(&a->host[f]), n / row_bytes_of(&a->host[f]),
+                at / stride_of(&a->host[f]), n / stride_of(&a->host[f]),
                 forward ? "forward" : "reverse");
         exit(1);
     }
@@ -121,12 +153,10 @@ static void check_near(const arrays *a, const rank_args *args, const sundog_plan
         bool is_double = a->host[f].type == SUNDOG_FLOAT64;
         if (!is_double && a->host[f].type != SUNDOG_FLOAT32) continue;
         for (int64_t e = 0; e < (int64_t)sundog_plan_n_owned(plan) * a->host[f].width; e++) {
+            void *seen = component(&a->host[f], e), *wanted = component(&a->expected[f], e);
             if (is_double)
-                CHECK_NEAR(((double *)a->host[f].rows)[e], ((double *)a->expected[f].rows)[e],
-                           2 * n * n * 100 * DBL_EPSILON);
-            else
-                CHECK_NEAR(((float *)a->host[f].rows)[e], ((float *)a->expected[f].rows)[e],
-                           2 * n * n * 100 * FLT_EPSILON);
+                CHECK_NEAR(*(double *)seen, *(double *)wanted, 2 * n * n * 100 * DBL_EPSILON);
+            else CHECK_NEAR(*(float *)seen, *(float *)wanted, 2 * n * n * 100 * FLT_EPSILON);
         }
     }
 }
@@ -159,8 +189,10 @@ static void try_rung(arrays *a, sundog_plan *plan, const rank_args *args, const 
         } else {
             reverse(exchange);
         }
-        for (int f = 0; f < a->n_fields; f++)
+        for (int f = 0; f < a->n_fields; f++) {
             from_gpu(a->host[f].rows, a->device[f].rows, a->n_bytes[f]);
+            gaps_check(&a->host[f], sundog_plan_n_rows(plan), args->rank);
+        }
         if (is_forward || how->deterministic) check_bits(a, how, is_forward);
         else check_near(a, args, plan);
     }
@@ -189,7 +221,7 @@ static void one_plan(rank_args *args)
 /* One rank, for tools that run kernels one after the other (compute-sanitizer). */
 static int small(void)
 {
-    for (int fields = 0; fields < 3; fields++) {
+    for (int fields = 0; fields < N_SETS; fields++) {
         grid_spec grid = {2, 2, 100};
         variant v = {1, NULL, &grid, fields};
         run_ranks(1, one_plan, &v);
@@ -207,13 +239,13 @@ int main(int argc, char **argv)
             for (uint64_t seed = 1; seed <= 3; seed++) {
                 random_plan spec = {seed * 31 + (uint64_t)i, (int)(seed % 5) + 2, 40,
                                     seed % 2 == 0, {0}};
-                variant v = {n_gpus, &spec, NULL, 0};
+                variant v = {n_gpus, &spec, NULL, seed < 3 ? 0 : 3};
                 run_ranks(n_ranks[i], one_plan, &v);
             }
             for (int axes = 1; axes <= 3; axes++)
                 for (int pulses = 1; pulses <= 2; pulses++) {
                     grid_spec grid = {axes, pulses, i % 2 ? 700 : 150};
-                    variant v = {n_gpus, NULL, &grid, (axes + pulses + i) % 3};
+                    variant v = {n_gpus, NULL, &grid, (axes + pulses + i) % N_SETS};
                     run_ranks(n_ranks[i], one_plan, &v);
                 }
             printf("%d ranks on %d GPU%s: passed\n", n_ranks[i], n_gpus, n_gpus > 1 ? "s" : "");

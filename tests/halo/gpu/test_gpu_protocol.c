@@ -58,7 +58,7 @@ static void ring_create(ring *r, const rank_args *args, const weather *w, int ma
     r->rows = gpu_alloc(sizeof host);
     for (int k = 0; k < 2 * RING; k++) host[k][0] = k < RING ? args->rank : -1, host[k][1] = k;
     to_gpu(r->rows, host, sizeof host);
-    sundog_field field = {r->rows, SUNDOG_INT64, 2, false};
+    sundog_field field = {r->rows, SUNDOG_INT64, 2, false, 0};
     r->exchange = gpu_exchange_with(&w->how, r->plan, &field, 1, w->lockstep, max_blocks);
     r->turned = 0;
 }
@@ -208,7 +208,7 @@ static void steps(rank_args *args)
     sundog_idx n_rows = sundog_plan_n_rows(plan), n_owned = sundog_plan_n_owned(plan);
     size_t n_bytes = (size_t)n_rows * 3 * sizeof(double);
     double(*x)[3] = malloc(n_bytes + 1), *device = gpu_alloc(n_bytes);
-    sundog_field field = {device, SUNDOG_FLOAT64, 3, false};
+    sundog_field field = {device, SUNDOG_FLOAT64, 3, false, 0};
     cudaStream_t stream = new_stream();
     sundog_exchange *exchange = gpu_exchange_with(&w->how, plan, &field, 1, w->lockstep, 0);
     int *rank = malloc(((size_t)n_rows + 1) * sizeof *rank);
@@ -279,7 +279,7 @@ static void odd_payload(rank_args *args)
     memcpy(before, x, sizeof x);
     float *device = gpu_alloc(sizeof x);
     to_gpu(device, x, sizeof x);
-    sundog_field field = {device, SUNDOG_FLOAT32, 4, true};
+    sundog_field field = {device, SUNDOG_FLOAT32, 4, true, 0};
     sundog_exchange *exchange = gpu_exchange_of(&w->how, plan, &field, 1);
     forward(exchange);
     from_gpu(x, device, sizeof x);
@@ -317,7 +317,7 @@ static void rebuild(rank_args *args)
         sundog_idx *row = malloc(((size_t)n_rows + 1) * sizeof *row);
         CHECK(x && rank && row);
         CHECK_OK(sundog_plan_owners(plan, rank, row));
-        sundog_field field = {device, SUNDOG_INT64, 2, false};
+        sundog_field field = {device, SUNDOG_INT64, 2, false, 0};
         if (!exchange) exchange = gpu_exchange_of(&w->how, plan, &field, 1);
         else CHECK_OK(sundog_exchange_rebind(exchange, &field, 1));
         for (int repeat = 0; repeat < 3; repeat++) {

@@ -98,7 +98,6 @@ void md_constrain_destroy(md_constrain **constrain)
 
 sundog_status md_constrain_rebuild(md_constrain *constrain, const md_rows *rows)
 {
-    static const double immovable = 1e15; /* u */
     md_rows changed = *rows;
     const uint8_t *frozen = constrain->options.frozen;
     bool unit = constrain->options.unit_masses;
@@ -110,7 +109,7 @@ sundog_status md_constrain_rebuild(md_constrain *constrain, const md_rows *rows)
     }
     BASE_TRY(md_settle_rebuild(constrain->settle, &changed));
     for (int row = 0; row < rows->n_owned && frozen; row++)
-        if (frozen[rows->gid[row]] == 7) constrain->mass[row] = immovable;
+        if (frozen[rows->gid[row]] == 7) constrain->mass[row] = MD_IMMOVABLE_MASS;
     return md_lincs_rebuild(&constrain->lincs, constrain->topology, &changed);
 }
 

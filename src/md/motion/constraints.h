@@ -13,6 +13,9 @@ typedef struct md_constrain_options {
                                        alone. NULL: none. Outlives the constraints */
 } md_constrain_options;
 
+/* u: of frozen atoms in LINCS, on the device too */
+#define MD_IMMOVABLE_MASS 1e15
+
 typedef struct md_constrain md_constrain;
 
 /* SUNDOG_ERR_INPUT for constraints that cannot be: lengths or masses not positive, a rigid water

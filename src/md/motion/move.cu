@@ -57,12 +57,31 @@ typedef struct moving {
     double3 x, v, x_new;
 } moving;
 
+static __device__ __forceinline__ unsigned frozen_axes(const move_view &m, int row)
+{
+    return m.arrays.d_frozen ? m.arrays.d_frozen[row] : 0;
+}
+
+static __device__ __forceinline__ double inv_mass_of(const move_view &m, int row)
+{
+    return frozen_axes(m, row) == 7 ? 1 / MD_IMMOVABLE_MASS : m.arrays.d_inv_mass[row];
+}
+
+/* Back to x, at rest, along frozen axes. */
+static __device__ __forceinline__ void put_back(unsigned frozen, double3 x, moving *a)
+{
+    if (frozen & 1) a->x_new.x = x.x, a->v.x = 0;
+    if (frozen & 2) a->x_new.y = x.y, a->v.y = 0;
+    if (frozen & 4) a->x_new.z = x.z, a->v.z = 0;
+}
+
 static __device__ __forceinline__ moving kick(const move_view &m, int row)
 {
     moving a;
     a.row = row;
     a.x = vec3_load((const double (*)[3])m.arrays.d_x, row);
-    a.inv_mass = m.arrays.d_inv_mass[row];
+    const unsigned frozen = frozen_axes(m, row);
+    a.inv_mass = frozen == 7 ? 1 / MD_IMMOVABLE_MASS : m.arrays.d_inv_mass[row];
     const float4 pair = *(const float4 *)m.arrays.d_f[row];
     const float3 f =
         force_slots_add(m.arrays.slots, row, make_float3(pair.x, pair.y, pair.z));
@@ -71,11 +90,14 @@ static __device__ __forceinline__ moving kick(const move_view &m, int row)
     a.v = vec3_scale(lambda, vec3_load((const double (*)[3])m.arrays.d_v, row));
     a.v = vec3_axpy(a.v, push, make_double3(f.x, f.y, f.z));
     a.x_new = vec3_axpy(a.x, m.dt, a.v);
+    put_back(frozen, a.x, &a);
     return a;
 }
 
-static __device__ __forceinline__ void land(const move_view &m, const moving &a)
+static __device__ __forceinline__ void land(const move_view &m, moving a)
 {
+    const unsigned frozen = frozen_axes(m, a.row);
+    if (frozen != 0) put_back(frozen, vec3_load((const double (*)[3])m.arrays.d_x, a.row), &a);
     const int3 s = row_position(*m.arrays.d_box, a.x_new);
     int *row = m.arrays.d_row[a.row].s;
     vec3_store(m.arrays.d_x, a.row, a.x_new);
@@ -204,7 +226,7 @@ static __device__ void move_network(const move_view &m, int c, double *sums)
     for (int i = 0; i <= m.iter; i++) {
         network_solve(w, first, last, order);
         for (int a = first_atom + threadIdx.x; a < last_atom; a += BLOCK) {
-            const double inv_mass = m.arrays.d_inv_mass[w.row[a]];
+            const double inv_mass = inv_mass_of(m, w.row[a]);
             vec3_store(w.x, a, vec3_axpy(vec3_load(w.x, a), inv_mass,
                                          network_pull(w, a, w.solution)));
         }
@@ -234,7 +256,7 @@ static __device__ void move_network(const move_view &m, int c, double *sums)
         atom.row = w.row[a];
         atom.x_new = vec3_load(w.x, a);
         atom.v = vec3_axpy(vec3_load((const double (*)[3])m.arrays.d_v, atom.row),
-                           m.inv_dt * m.arrays.d_inv_mass[atom.row],
+                           m.inv_dt * inv_mass_of(m, atom.row),
                            network_pull(w, a, w.lambda));
         land(m, atom);
     }

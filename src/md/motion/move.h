@@ -9,6 +9,9 @@
  * network (move_jobs.h); so constraints cost no launch and no communication. Results repeat bit
  * for bit: every value is written by one thread, sums are added in a fixed order.
  *
+ * Frozen atoms as on the host (md/run/freeze.c): back where they were and at rest before the
+ * constraints, which see those that are frozen along all axes as immovable, and again behind them.
+ *
  * The twin on the host: leapfrog.h and constraints.h. Device pointers carry the prefix d_.
  */
 #ifndef MD_MOVE_H
@@ -25,8 +28,9 @@ typedef struct md_move_arrays {
     double (*d_x)[3], (*d_v)[3];        /* nm, nm/ps */
     const float (*d_f)[4];              /* kJ/mol/nm; the fourth is not read */
     md_force_slots slots;               /* added to d_f */
-    const double *d_inv_mass;           /* 1/u; 0: the atom stays where it is */
+    const double *d_inv_mass;           /* 1/u */
     const unsigned char *d_group;       /* T-coupling group of each row; NULL: all 0 */
+    const unsigned char *d_frozen;      /* bit k: does not move along axis k; NULL: all move */
     const double *d_lambda;             /* scale factor of each group */
     const md_device_box *d_box;
     md_device_row *d_row;               /* out: positions; the charge is kept */

@@ -54,17 +54,17 @@ int main(int argc, char **argv)
         const char *system = cases[c].system;
         if (argc > 1 && !strstr(system, argv[1])) continue;
         s.n = 0;
-        run_way way = {.scheme = MD_SCHEME_RETURN};
+        run_way way = {.scheme = RUN_SCHEME};
         md_run_options options = run_options(
             system, reference_path("reference/%s/nvt_%s.mdp", system, cases[c].name), &way);
         options.nsteps_given = true;
         options.nsteps = argc > 2 ? atoll(argv[2]) : 50000;
-        options.n_domains = argc > 3 ? atoi(argv[3]) : 2;
+        options.n_domains = argc > 3 ? atoi(argv[3]) : RUN_ON_GPU ? 0 : 2;
         options.observe = add_point;
         options.observe_arg = &s;
         options.observe_every = 50;
         md_run_result result;
-        CHECK_OK(md_run(&options, &result));
+        CHECK(run_can(&options, &result));
         const char *json = reference_path("reference/%s/averages.json", system);
         printf("%s, %d points, %.3f ms/step\n", system, s.n, result.ms_per_step);
         for (int t = 0; t < N_TERMS; t++) {

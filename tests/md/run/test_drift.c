@@ -3,8 +3,8 @@
  * A molecule alone in its box has too few atoms for that: over list lengths and grids, which mean
  * nothing to it but another rounding, its slope was seen from -3e-4 to 17e-4, so its limit is
  * the absolute one of systems/README.md.
- * Arguments: part of a system's name; number of domains. Cannot catch: wrong forces (those that are
- * gradients of a wrong energy conserve it well). */
+ * Arguments: part of a system's name; number of domains; number of steps. Cannot catch: wrong forces
+ * (those that are gradients of a wrong energy conserve it well). */
 #include "runs.h"
 
 typedef struct drift_fit {
@@ -50,18 +50,18 @@ int main(int argc, char **argv)
         snprintf(key, sizeof key, "%s_mixed/drift_kJ_per_mol_per_ps_per_atom", cases[c].name);
         CHECK(reference_number(json, key, &wanted));
 
-        run_way way = {.scheme = MD_SCHEME_RETURN};
+        run_way way = {.scheme = RUN_SCHEME};
         drift_fit fit = {0};
         md_run_options options = run_options(
             system, reference_path("reference/%s/nve_%s.mdp", system, cases[c].name), &way);
-        options.n_domains = argc > 2 ? atoi(argv[2]) : 2;
+        options.n_domains = argc > 2 ? atoi(argv[2]) : RUN_ON_GPU ? 0 : 2;
         options.observe = add_point;
         options.observe_arg = &fit;
         options.observe_every = 50;
-        options.nsteps_given = cases[c].n_steps > 0;
-        options.nsteps = cases[c].n_steps;
+        options.nsteps = argc > 3 ? atoll(argv[3]) : cases[c].n_steps;
+        options.nsteps_given = options.nsteps > 0;
         md_run_result result;
-        CHECK_OK(md_run(&options, &result));
+        CHECK(run_can(&options, &result));
         double slope = (fit.n * fit.sum_te - fit.sum_t * fit.sum_e) /
                        (fit.n * fit.sum_tt - fit.sum_t * fit.sum_t) / (double)result.n_atoms;
         double limit = cases[c].limit > 0 ? cases[c].limit : 1.5 * fabs(wanted);

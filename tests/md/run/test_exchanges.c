@@ -2,7 +2,7 @@
  * the same forces and energies, on 3D grids and on grids with two pulses in each axis in turn;
  * triclinic, ions and peptide too. Forward is exact, so in scheme shell all rungs and routes give
  * the same bits; in scheme return each route has one order of sums, so all rungs of a route give
- * the same bits. */
+ * the same bits. On GPUs, too. */
 #include "runs.h"
 
 static const struct {
@@ -22,9 +22,33 @@ static const struct {
     {"water/tip3p_dodec", "sp_rf", {3, 1, 2}},
     {"peptide/wkdpys_amber", "sp_rf", {2, 2, 2}},
     {"peptide/wkdpys_amber", "sp_rf", {1, 4, 1}},
+#if RUN_ON_GPU /* larger boxes, for scheme return */
+    {"grappa-like/0003", "sp_rf", {5, 1, 1}},
+    {"lj/argon_4k", "sp_lj", {2, 3, 2}},
+    {"grappa-like/0024", "sp_rf", {2, 2, 2}},
+#endif
 };
 
-static void run_one(const char *system, const char *name, const run_way *way, run_frames *frames)
+/* The rungs of the device; the first is what the others are held against. */
+static int rungs_of_device(const char *rungs[16])
+{
+    int n, n_here = 0;
+    const char *const *known = RUN_ON_GPU ? sundog_gpu_rungs(&n) : sundog_exchange_rungs(&n);
+    CHECK(n == (RUN_ON_GPU ? 7 : 4));
+    if (!RUN_ON_GPU) rungs[n_here++] = "reference";
+    for (int i = 0; i < n; i++) {
+        char text[512];
+        if (RUN_ON_GPU &&
+            sundog_gpu_rung_check(known[i], (const int[1]){0}, 1, text, sizeof text) != SUNDOG_OK)
+            printf("%s is left out: %s\n", known[i], sundog_last_error());
+        else
+            rungs[n_here++] = known[i];
+    }
+    return n_here;
+}
+
+/* False where GPUs cannot run this scheme on this grid. */
+static bool run_one(const char *system, const char *name, const run_way *way, run_frames *frames)
 {
     memset(frames, 0, sizeof *frames);
     frames->want[0] = 0;
@@ -38,15 +62,17 @@ static void run_one(const char *system, const char *name, const run_way *way, ru
     options.nsteps_given = true;
     options.nsteps = 2;
     md_run_result result;
-    CHECK_OK(md_run(&options, &result));
+    if (!run_can(&options, &result)) return false;
     CHECK(frames->n == 2);
-    if (way->rung) {
+    /* A domain alone on a GPU exchanges nothing. */
+    if (way->rung && (!RUN_ON_GPU || result.n_domains > 1)) {
         if (!strstr(result.exchange, way->rung) ||
             (way->route && !strstr(result.exchange, way->route))) {
             fprintf(stderr, "asked for %s, served by %s\n", run_way_text(way), result.exchange);
             exit(1);
         }
     }
+    return true;
 }
 
 /* The start of a run against the double-precision reference. */
@@ -85,30 +111,33 @@ static bool same_bits(const run_frame *a, const run_frame *b)
 int main(void)
 {
     static const char *const routes[2] = {"staged", "direct"};
-    int n_rungs, n_runs = 0;
-    const char *const *rungs = sundog_exchange_rungs(&n_rungs);
-    CHECK(n_rungs == 4);
+    const char *rungs[16];
+    run_need_device();
+    int n_rungs = rungs_of_device(rungs), n_runs = 0, n_returning = 0;
     /* With sanitizers one in a few cases is enough: what they look for is in all of them. */
     const char *every = getenv("SUNDOG_TEST_EVERY");
     size_t stride = every && atoi(every) > 0 ? (size_t)atoi(every) : 1;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c += stride)
         for (int scheme = 0; scheme < 2; scheme++) {
             run_frames first[2];
+            bool can = true;
             for (int route = 0; route < 2; route++) {
                 run_way way = {
-                    .scheme = (md_scheme)scheme, .rung = "reference", .route = routes[route]};
+                    .scheme = (md_scheme)scheme, .rung = rungs[0], .route = routes[route]};
                 memcpy(way.grid, cases[c].grid, sizeof way.grid);
-                run_one(cases[c].system, cases[c].name, &way, &first[route]);
+                can = run_one(cases[c].system, cases[c].name, &way, &first[route]);
+                if (!can) break;
+                n_returning += scheme == MD_SCHEME_RETURN;
                 if (!start_is_right(cases[c].system, cases[c].name, &first[route].frame[0])) {
                     fprintf(stderr, "%s %s: not the reference values: %s\n", cases[c].system,
                             cases[c].name, run_way_text(&way));
                     return 1;
                 }
-                for (int r = 0; r < n_rungs; r++) {
+                for (int r = RUN_ON_GPU ? 0 : 1; r < n_rungs; r++) {
                     run_frames other;
                     way.rung = rungs[r];
                     if (strcmp(rungs[r], "direct") == 0 && route == 0) continue;
-                    run_one(cases[c].system, cases[c].name, &way, &other);
+                    CHECK(run_one(cases[c].system, cases[c].name, &way, &other));
                     n_runs++;
                     if (!same_bits(&first[route].frame[1], &other.frame[1])) {
                         fprintf(stderr, "%s %s: not the bits of the reference rung: %s\n",
@@ -118,11 +147,13 @@ int main(void)
                     run_frames_free(&other);
                 }
             }
+            if (!can) continue;
             if (scheme == MD_SCHEME_SHELL) CHECK(same_bits(&first[0].frame[1], &first[1].frame[1]));
             CHECK(largest_difference(&first[0].frame[1], &first[1].frame[1]) < 1);
             run_frames_free(&first[0]);
             run_frames_free(&first[1]);
         }
+    CHECK(n_returning >= (RUN_ON_GPU ? 8 : 1));
     printf("%d runs agree\n", n_runs);
     return 0;
 }

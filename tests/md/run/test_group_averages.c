@@ -72,6 +72,7 @@ static void get_masses(series *s, const char *top)
 
 int main(int argc, char **argv)
 {
+    run_need_device();
     static series s;
     char mdp[] = "test_group_averages_XXXXXX.mdp";
     int fd = mkstemps(mdp, 4);
@@ -82,12 +83,12 @@ int main(int argc, char **argv)
           "tau-t = 0.1 0.05\nref-t = 300 300\nnsttcouple = 5\nld-seed = 101\n",
           file);
     CHECK(fclose(file) == 0);
-    run_way way = {.scheme = MD_SCHEME_RETURN};
+    run_way way = {.scheme = RUN_SCHEME};
     md_run_options options = run_options("grappa-like/0001.5", mdp, &way);
     get_masses(&s, options.top);
     options.nsteps_given = true;
     options.nsteps = argc > 1 ? atoi(argv[1]) : 60000;
-    options.n_domains = argc > 2 ? atoi(argv[2]) : 2;
+    options.n_domains = argc > 2 ? atoi(argv[2]) : RUN_ON_GPU ? 0 : 2;
     options.observe = add_point;
     options.observe_arg = &s;
     options.observe_every = 10;
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
     sundog_status status = md_run(&options, &result);
     unlink(mdp);
     CHECK_OK(status);
+    run_was_there(&result);
     CHECK(s.n > 50 * N_BLOCKS);
 
     int n_failed = 0;

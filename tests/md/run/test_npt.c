@@ -91,7 +91,7 @@ static void run(const char *system, const char *more, double drift_limit, int64_
             more);
     CHECK(fclose(file) == 0);
     s->n = 0;
-    run_way way = {.scheme = MD_SCHEME_RETURN};
+    run_way way = {.scheme = RUN_SCHEME};
     md_run_options options = run_options(system, mdp, &way);
     options.nsteps_given = true;
     options.nsteps = nsteps;
@@ -103,6 +103,7 @@ static void run(const char *system, const char *more, double drift_limit, int64_
     sundog_status status = md_run(&options, &result);
     unlink(mdp);
     CHECK_OK(status);
+    run_was_there(&result);
     CHECK(s->n > 100);
     double drift = drift_of(s) / (double)result.n_atoms;
     printf("%s: conserved energy drifts by %.2g kJ/mol/ps per atom\n", system, drift);
@@ -183,6 +184,7 @@ static int test_argon(int64_t nsteps, int n_domains, series *s)
 
 int main(int argc, char **argv)
 {
+    run_need_device();
     static series s;
     const char *which = argc > 1 ? argv[1] : "";
     int64_t nsteps = argc > 2 ? atoll(argv[2]) : 50000;

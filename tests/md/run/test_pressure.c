@@ -43,7 +43,7 @@ static run_frames frames_of(const char *system, const char *mdp, const run_way *
     options.observe_arg = &frames;
     options.observe_every = 10;
     md_run_result result;
-    CHECK_OK(md_run(&options, &result));
+    CHECK(run_can(&options, &result));
     CHECK(frames.n == 4);
     return frames;
 }
@@ -62,6 +62,15 @@ static double rms_distance(const run_frame *a, const run_frame *b)
 /* Limits: those of trajectories at constant volume. */
 static void test_grids(const char *system, const char *mdp)
 {
+#if RUN_ON_GPU
+    static const run_way ways[] = {
+        {{1, 1, 1}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
+        {{1, 1, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+        {{2, 2, 2}, MD_SCHEME_SHELL, "fused", "staged", {NULL, NULL, NULL}},
+        {{1, 3, 2}, MD_SCHEME_SHELL, "direct", "direct", {NULL, "1 2 1", NULL}},
+        {{1, 1, 8}, MD_SCHEME_SHELL, "flit", "direct", {NULL, NULL, NULL}},
+    };
+#else
     static const run_way ways[] = {
         {{1, 1, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
         {{1, 1, 1}, MD_SCHEME_SHELL, "pulse", "staged", {NULL, NULL, NULL}},
@@ -69,6 +78,7 @@ static void test_grids(const char *system, const char *mdp)
         {{1, 3, 2}, MD_SCHEME_SHELL, "direct", "direct", {NULL, "1 2 1", NULL}},
         {{1, 1, 8}, MD_SCHEME_RETURN, "reference", "direct", {NULL, NULL, NULL}},
     };
+#endif
     run_frames first = frames_of(system, mdp, &ways[0]);
     double change = md_box_volume(&first.frame[3].box) / md_box_volume(&first.frame[0].box) - 1;
     CHECK(fabs(change) > 1e-4 && fabs(change) < 0.05);
@@ -149,7 +159,7 @@ static void run_into(const char *run, const char *mdp, int64_t nsteps, bool go_o
     options.nsteps = nsteps;
     if (go_on) options.cpi = cpi;
     md_run_result result;
-    CHECK_OK(md_run(&options, &result));
+    CHECK(run_can(&options, &result));
 }
 
 static void test_restart(const char *mdp, md_scheme scheme)
@@ -226,6 +236,7 @@ static void test_too_thin(void)
 
 int main(void)
 {
+    run_need_device();
     CHECK(mkdtemp(folder));
     const char *between = file_of("between.mdp", COMMON ISOTROPIC "nstpcouple = 3\n");
     const char *at_lists =
@@ -238,7 +249,7 @@ int main(void)
     test_grids("grappa-like/0001.5", semi);
     test_directions();
     test_skewed(between);
-    test_restart(at_lists, MD_SCHEME_RETURN);
+    test_restart(at_lists, RUN_SCHEME);
     test_restart(semi, MD_SCHEME_SHELL);
     test_conserved(at_lists);
     test_too_thin();

@@ -58,7 +58,7 @@ static run_frames frames_of(const char *more, const run_way *way, int64_t nsteps
     options.observe_arg = &frames;
     options.observe_every = 10;
     md_run_result result;
-    CHECK_OK(md_run(&options, &result));
+    CHECK(run_can(&options, &result));
     return frames;
 }
 
@@ -91,7 +91,7 @@ static void test_coupled(const char *scaling)
 {
     static const run_way ways[] = {
         {{1, 1, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
-        {{2, 2, 2}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+        {{2, 2, 2}, RUN_SCHEME, NULL, NULL, {NULL, NULL, NULL}},
         {{1, 3, 1}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
     };
     char more[512];
@@ -124,12 +124,13 @@ static void test_coupled(const char *scaling)
 
 int main(void)
 {
+    run_need_device();
     static const run_way ways[] = {
         {{1, 1, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
         {{1, 1, 1}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
-        {{2, 1, 1}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+        {{2, 1, 1}, RUN_SCHEME, NULL, NULL, {NULL, NULL, NULL}},
         {{1, 4, 1}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
-        {{2, 3, 2}, MD_SCHEME_RETURN, NULL, NULL, {NULL, NULL, NULL}},
+        {{2, 3, 2}, RUN_SCHEME, NULL, NULL, {NULL, NULL, NULL}},
         {{2, 2, 3}, MD_SCHEME_SHELL, NULL, NULL, {NULL, NULL, NULL}},
     };
     new_name(mdp_path);

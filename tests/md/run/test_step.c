@@ -74,7 +74,7 @@ static void run_argon(const char *more, run_frames *frames)
     *frames = (run_frames){.n = 0};
     for (int s = 0; s <= N_STEPS; s++) frames->want[s] = s;
     frames->want[N_STEPS + 1] = -1;
-    run_way way = {.grid = {2, 1, 2}, .scheme = MD_SCHEME_RETURN};
+    run_way way = {.grid = {2, 1, 2}, .scheme = RUN_SCHEME};
     md_run_options options = run_options("lj/argon_4k", mdp, &way);
     options.conf = conf;
     options.observe = run_keep;
@@ -85,6 +85,7 @@ static void run_argon(const char *more, run_frames *frames)
     unlink(mdp);
     unlink(conf);
     CHECK_OK(status);
+    run_was_there(&result);
     CHECK(frames->n == N_STEPS + 1);
 }
 
@@ -163,6 +164,7 @@ static void check_drift_removal(void)
 
 int main(void)
 {
+    run_need_device();
     check_thermostat(1);
     check_thermostat(5);
     check_drift_removal();

@@ -1,0 +1,3 @@
+/* test_drift.c on GPUs. */
+#define RUN_ON_GPU 1
+#include "test_drift.c"

@@ -1,0 +1,3 @@
+/* test_replicate.c on GPUs. */
+#define RUN_ON_GPU 1
+#include "test_replicate.c"

@@ -1,0 +1,3 @@
+/* test_step.c on GPUs. */
+#define RUN_ON_GPU 1
+#include "test_step.c"

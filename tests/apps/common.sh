@@ -51,7 +51,8 @@ ld-seed = 1993
 constraints = h-bonds
 END
 sed 's/tcoupl = .*/tcoupl = no/; /tc-grps/d; /tau-t/d; /ref-t/d; /ld-seed/d' md.mdp >nve.mdp
-run="$sundog run -f md.mdp $water -reproducible"
+# SUNDOG_TEST_DEVICE=gpu: the same on GPUs (of cases that do not count on how long a run takes)
+run="$sundog run -f md.mdp $water -reproducible ${SUNDOG_TEST_DEVICE:+-device $SUNDOG_TEST_DEVICE}"
 
 files='energy.csv ener.edr traj_comp.xtc traj.trr confout.gro'
 

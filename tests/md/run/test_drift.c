@@ -3,8 +3,8 @@
  * A molecule alone in its box has too few atoms for that: over list lengths and grids, which mean
  * nothing to it but another rounding, its slope was seen from -3e-4 to 17e-4, so its limit is
  * the absolute one of systems/README.md.
- * Arguments: part of a system's name; number of domains; number of steps. Cannot catch: wrong forces
- * (those that are gradients of a wrong energy conserve it well). */
+ * Arguments: part of a system's name; number of domains; number of steps. Cannot catch: wrong
+ * forces (those that are gradients of a wrong energy conserve it well). */
 #include "runs.h"
 
 typedef struct drift_fit {

@@ -1,0 +1,40 @@
+/* A GPU whose memory is taken (here by this program itself): the run ends with a message that says
+ * so and what to do, and with nothing left behind: with the memory free again the same run works.
+ */
+#include "device.h"
+
+#define RUN_ON_GPU 1
+#include "runs.h"
+
+int main(void)
+{
+    const run_way way = {.scheme = MD_SCHEME_SHELL};
+    run_need_device();
+    md_run_options options =
+        run_options("grappa-like/0006", reference_path("grappa-like/nve_rf.mdp"), &way);
+    options.conf = reference_path("grappa-like/0006/conf.gro");
+    options.n_gpus = 1;
+    options.n_domains = 1;
+    options.nsteps_given = true;
+    options.nsteps = 20;
+    md_run_result result;
+    CHECK_OK(md_run(&options, &result)); /* kernels are loaded */
+
+    enum { MOST = 64 };
+    void *taken[MOST];
+    int n = 0;
+    for (size_t n_bytes = (size_t)1 << 40; n_bytes >= (size_t)1 << 20 && n < MOST;)
+        if (cudaMalloc(&taken[n], n_bytes) == cudaSuccess)
+            n++;
+        else
+            n_bytes /= 2;
+    (void)cudaGetLastError();
+    sundog_status status = md_run(&options, &result);
+    printf("%s\n", sundog_last_error());
+    CHECK(status == SUNDOG_ERR_MEMORY);
+    CHECK(strstr(sundog_last_error(), "GPU 0 is out of memory"));
+    for (int i = 0; i < n; i++) CHECK_CUDA(cudaFree(taken[i]));
+    CHECK_OK(md_run(&options, &result));
+    run_was_there(&result);
+    return 0;
+}

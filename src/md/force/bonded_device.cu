@@ -17,6 +17,7 @@ typedef struct bonded_segment {
     const int *param;                   /* [n] */
     const float *weight;                /* [n] */
     const bonded_table_row *table;
+    const md_posres_reference *reference;   /* [n], of position restraints */
 } bonded_segment;
 
 typedef struct bonded_view {
@@ -34,22 +35,26 @@ struct md_bonded_device {
     device_upload tables, lists;
     device_array partial;
     const bonded_table_row *d_table[MD_N_KINDS];
+    const md_posres *posres;            /* NULL: none */
     /* host work */
     int *rows_by_place, *start, *index;
-    size_t capacity_rows, capacity_start, capacity_index;
+    md_posres_reference *reference;
+    size_t capacity_rows, capacity_start, capacity_index, capacity_reference;
 };
 
 /* ---- device --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void term_compute(const bonded_view &view, md_kind kind,
+static __device__ __forceinline__ void term_compute(const bonded_view &view,
+                                                    const bonded_segment &segment, int k,
                                                     const md_device_box &box, const int3 *s,
                                                     const float *charge, const float *p,
                                                     bonded_term *t)
 {
-    switch (kind) {
+    switch (segment.kind) {
     case MD_BOND: term_bond(box, s, p, t); break;
     case MD_BOND_G96: term_g96(box, s, p, t); break;
     case MD_ANGLE: term_angle(box, s, p, t); break;
+    case MD_ANGLE_G96: term_angle_g96(box, s, p, t); break;
     case MD_UREY_BRADLEY: term_urey_bradley(box, s, p, t); break;
     case MD_DIH_PROPER:
     case MD_DIH_PER_IMPROPER: term_proper(box, s, p, t); break;
@@ -59,17 +64,20 @@ static __device__ __forceinline__ void term_compute(const bonded_view &view, md_
     case MD_PAIR14:
         term_pair14(box, s, p, view.coulomb14 * (charge[0] * charge[1]), t);
         break;
-    default: break;
+    case MD_POSRES: term_posres(box, s, p, segment.reference[k], t); break;
+    default: break;                     /* constraints have no table */
     }
 }
 
 static __device__ __forceinline__ int kind_n_atoms(md_kind kind)
 {
     switch (kind) {
+    case MD_POSRES: return 1;
     case MD_BOND:
     case MD_BOND_G96:
     case MD_PAIR14: return 2;
     case MD_ANGLE:
+    case MD_ANGLE_G96:
     case MD_UREY_BRADLEY: return 3;
     default: return 4;
     }
@@ -122,7 +130,7 @@ __global__ void __launch_bounds__(BLOCK)
             s[a] = make_int3(row.x, row.y, row.z);
             charge[a] = __int_as_float(row.w);
         }
-        term_compute(view, segment.kind, box, s, charge, p, &t);
+        term_compute(view, segment, k, box, s, charge, p, &t);
 #pragma unroll
         for (int a = 0; a < MD_MAX_KIND_ATOMS; a++) {
             if (a >= n_atoms) break;
@@ -174,43 +182,36 @@ __global__ void gather_slots(const md_force_slots slots, int n_rows, float (*f)[
 
 /* ---- host ----------------------------------------------------------------------------------- */
 
-/* Those of term_compute. */
-static bool is_computed(md_kind kind)
+/* Force constants of restraints, which bonded.c leaves to posres.c; NULL when there are none. */
+static bonded_table_row *restraint_table(const md_posres *posres, const md_topology *topology)
 {
-    switch (kind) {
-    case MD_BOND:
-    case MD_BOND_G96:
-    case MD_ANGLE:
-    case MD_UREY_BRADLEY:
-    case MD_DIH_PROPER:
-    case MD_DIH_PER_IMPROPER:
-    case MD_DIH_RB:
-    case MD_DIH_FOURIER:
-    case MD_DIH_IMPROPER:
-    case MD_PAIR14: return true;
-    default: return false;
-    }
+    if (posres == NULL) return NULL;
+    bonded_table_row *table =
+        (bonded_table_row *)base_alloc_zero((size_t)topology->n_params * sizeof *table);
+    for (int n = 0; n < topology->n_params; n++)
+        for (int a = 0; a < 3; a++) table[n][a] = (float)topology->param[n].p[a];
+    return table;
 }
 
-extern "C" sundog_status md_bonded_device_create(const md_bonded *bonded,
+extern "C" sundog_status md_bonded_device_create(const md_bonded *bonded, const md_posres *posres,
                                                  const md_topology *topology,
                                                  md_bonded_device **out)
 {
-    for (int kind = 0; kind < MD_N_KINDS; kind++)
-        if (md_bonded_table(bonded, (md_kind)kind) != NULL && !is_computed((md_kind)kind))
-            return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s is not computed on GPUs yet",
-                             md_kind_name((md_kind)kind));
     md_bonded_device *device = (md_bonded_device *)base_alloc_zero(sizeof *device);
+    bonded_table_row *restraints = restraint_table(posres, topology);
     device->view.coulomb14 = md_bonded_coulomb14(bonded);
+    device->posres = posres;
     while (device_upload_pass(&device->tables))
         for (int kind = 0; kind < MD_N_KINDS; kind++) {
-            const bonded_table_row *table = md_bonded_table(bonded, (md_kind)kind);
+            const bonded_table_row *table =
+                kind == MD_POSRES ? restraints : md_bonded_table(bonded, (md_kind)kind);
             if (table == NULL) continue;
             device->d_table[kind] = DEVICE_PLACE(&device->tables, const bonded_table_row *, table,
                                                  topology->n_params);
         }
     sundog_status status = device_upload_finish(&device->tables, 0);
     if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaDeviceSynchronize());
+    base_free(restraints);
     if (status != SUNDOG_OK) {
         md_bonded_device_destroy(&device);
         return status;
@@ -228,6 +229,7 @@ extern "C" void md_bonded_device_destroy(md_bonded_device **device)
     base_free((*device)->rows_by_place);
     base_free((*device)->start);
     base_free((*device)->index);
+    base_free((*device)->reference);
     base_free(*device);
     *device = NULL;
 }
@@ -260,6 +262,16 @@ static int make_segments(md_bonded_device *device, const md_rows *rows)
     return n_slots;
 }
 
+/* Reference positions of this domain's restraints. */
+static const md_posres_reference *find_references(md_bonded_device *device, const md_rows *rows)
+{
+    const md_row_interactions *list = &rows->list[MD_POSRES];
+    BASE_RESERVE(device->reference, device->capacity_reference, list->n);
+    for (int k = 0; k < list->n; k++)
+        device->reference[k] = md_posres_find(device->posres, rows->gid[list->rows[k]]);
+    return device->reference;
+}
+
 /* Slots of each row in ascending order. */
 static void make_index(md_bonded_device *device, int n_slots)
 {
@@ -285,6 +297,8 @@ extern "C" sundog_status md_bonded_device_rebuild(md_bonded_device *device, cons
     device->slots = md_force_slots{};
     if (n_slots == 0) return SUNDOG_OK;
     make_index(device, n_slots);
+    const md_posres_reference *references =
+        device->posres != NULL ? find_references(device, rows) : NULL;
     while (device_upload_pass(up)) {
         const int *d_rows = DEVICE_PLACE(up, const int *, device->rows_by_place, n_slots);
         for (int s = 0; s < view->n_segments; s++) {
@@ -293,6 +307,9 @@ extern "C" sundog_status md_bonded_device_rebuild(md_bonded_device *device, cons
             segment->row = d_rows + segment->first_slot;
             segment->param = DEVICE_PLACE(up, const int *, list->param, list->n);
             segment->weight = DEVICE_PLACE(up, const float *, list->weight, list->n);
+            if (segment->kind == MD_POSRES)
+                segment->reference =
+                    DEVICE_PLACE(up, const md_posres_reference *, references, list->n);
         }
         device->slots.d_start =
             DEVICE_PLACE(up, const int *, device->start, device->n_rows + 1);

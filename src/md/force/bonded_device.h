@@ -1,4 +1,4 @@
-/* Bonded forces and 1-4 pairs on the device, all kinds in one launch.
+/* Bonded forces, 1-4 pairs and position restraints on the device, all kinds in one launch.
  *
  *      interaction  -- a thread each -->  slot[place]  -- gathered in a fixed order -->  f[row]
  *
@@ -8,7 +8,7 @@
  * 32 bytes of traffic per atom of an interaction; integer atomics were rejected, they cost three
  * operations in the second cache for each.
  *
- * The twin on the host: bonded.h.
+ * The twins on the host: bonded.h, posres.h.
  */
 #ifndef MD_BONDED_DEVICE_H
 #define MD_BONDED_DEVICE_H
@@ -17,17 +17,19 @@
 #include "md/core/force_slots.h"
 #include "md/core/rows.h"
 #include "md/force/bonded.h"
+#include "md/force/posres.h"
 
 typedef struct md_bonded_device md_bonded_device;
 
-/* Energies of one launch; what md_bonded_force adds to md_energy. */
+/* Energies of one launch; what md_bonded_force and md_posres_force add to md_energy. */
 typedef struct md_bonded_sums {
     double bonded[MD_N_KINDS], coulomb14, virial[3][3];
 } md_bonded_sums;
 
-/* On the current device; `bonded` may be destroyed afterwards. */
-sundog_status md_bonded_device_create(const md_bonded *bonded, const md_topology *topology,
-                                      md_bonded_device **out);
+/* On the current device. posres: NULL, or outlives the object; `bonded` may be destroyed
+ * afterwards. */
+sundog_status md_bonded_device_create(const md_bonded *bonded, const md_posres *posres,
+                                      const md_topology *topology, md_bonded_device **out);
 void md_bonded_device_destroy(md_bonded_device **device);
 /* Lists after a repartition; slots of rows [0, n_rows_wanted): n_owned in scheme shell, n_rows in
  * scheme return. Ordered on `stream`; `rows` may change when the call returns. */

@@ -9,6 +9,7 @@
 #include "md/core/vec3.cuh"
 extern "C" {
 #include "md/force/bonded_internal.h"
+#include "md/force/posres.h"
 }
 #include <cfloat>
 
@@ -24,19 +25,27 @@ static __device__ __forceinline__ void term_arm(bonded_term *t, int k, float3 ar
     t->pull[k] = pull;
 }
 
-/* i - j; and its square less b0^2 (high and low part), in double */
-static __device__ __forceinline__ float3 stretch_measure(const md_device_box &box, int3 i, int3 j,
-                                                         float square_high, float square_low,
-                                                         float *excess)
+/* i - j, nearest images along the box vectors, in double */
+static __device__ __forceinline__ double3 exact_difference(const md_device_box &box, int3 i,
+                                                           int3 j)
 {
     const double unit = 1.0 / 4294967296.0;
     const double a = (double)(int)((unsigned)i.x - (unsigned)j.x) * unit;
     const double b = (double)(int)((unsigned)i.y - (unsigned)j.y) * unit;
     const double c = (double)(int)((unsigned)i.z - (unsigned)j.z) * unit;
-    const double x = a * box.xx + b * box.yx + c * box.zx, y = b * box.yy + c * box.zy;
-    const double z = c * box.zz;
-    *excess = (float)(x * x + y * y + z * z - (double)square_high - (double)square_low);
-    return make_float3((float)x, (float)y, (float)z);
+    return make_double3(a * box.xx + b * box.yx + c * box.zx, b * box.yy + c * box.zy,
+                        c * box.zz);
+}
+
+/* i - j; and its square less b0^2 (high and low part), in double */
+static __device__ __forceinline__ float3 stretch_measure(const md_device_box &box, int3 i, int3 j,
+                                                         float square_high, float square_low,
+                                                         float *excess)
+{
+    const double3 d = exact_difference(box, i, j);
+    *excess = (float)(d.x * d.x + d.y * d.y + d.z * d.z - (double)square_high -
+                      (double)square_low);
+    return make_float3((float)d.x, (float)d.y, (float)d.z);
 }
 
 /* Force on the first atom of 1/2 k (r - b0)^2. */
@@ -102,6 +111,23 @@ static __device__ void term_angle(const md_device_box &box, const int3 *s, const
                                   bonded_term *t)
 {
     bend(row_difference(box, s[0], s[1]), row_difference(box, s[2], s[1]), p[0], p[1], t);
+}
+
+/* 1/2 k (cos theta - cos theta0)^2 */
+static __device__ void term_angle_g96(const md_device_box &box, const int3 *s, const float *p,
+                                      bonded_term *t)
+{
+    const float3 a = row_difference(box, s[0], s[1]), b = row_difference(box, s[2], s[1]);
+    const float inv_a2 = 1.0f / fmaxf(vec3f_dot(a, a), FLT_MIN);
+    const float inv_b2 = 1.0f / fmaxf(vec3f_dot(b, b), FLT_MIN);
+    const float inv_ab = sqrtf(inv_a2) * sqrtf(inv_b2);
+    const float c = vec3f_dot(a, b) * inv_ab, dc = c - p[0], push = -p[1] * dc;
+    t->energy[0] = 0.5f * p[1] * dc * dc;
+    t->f[0] = vec3f_sub(vec3f_scale(push * inv_ab, b), vec3f_scale(push * c * inv_a2, a));
+    t->f[2] = vec3f_sub(vec3f_scale(push * inv_ab, a), vec3f_scale(push * c * inv_b2, b));
+    t->f[1] = vec3f_scale(-1.0f, vec3f_add(t->f[0], t->f[2]));
+    term_arm(t, 0, a, t->f[0]);
+    term_arm(t, 1, b, t->f[2]);
 }
 
 static __device__ void term_urey_bradley(const md_device_box &box, const int3 *s, const float *p,
@@ -201,5 +227,42 @@ static __device__ void term_improper(const md_device_box &box, const int3 *s, co
     dx = dx <= -pi ? dx + two_pi : dx;
     t->energy[0] = 0.5f * p[1] * dx * dx;
     dihedral_finish(d, p[1] * dx, t);
+}
+/* ---- position restraints -------------------------------------------------------------------- */
+
+/* The shortest image of d, among those next to it where the box is skewed (md_box_nearest). A call
+ * of its own: restraints are few and must not cost the other kinds registers. */
+static __device__ __noinline__ double3 shortest_image(const md_device_box &box, double3 d)
+{
+    if (box.yx == 0 && box.zx == 0 && box.zy == 0) return d;
+    double3 best = d;
+#pragma unroll 1
+    for (int i = 0; i < 27; i++) {
+        const double a = i % 3 - 1, b = i / 3 % 3 - 1, c = i / 9 - 1;
+        const double3 trial =
+            make_double3(d.x + a * box.xx + b * box.yx + c * box.zx,
+                         d.y + b * box.yy + c * box.zy, d.z + c * box.zz);
+        if (vec3_dot(trial, trial) < vec3_dot(best, best)) best = trial;
+    }
+    return best;
+}
+
+/* 1/2 sum of k_d (x_d - X_d)^2; the virial is -1/2 (x - X + fixed) f, axis by axis (posres.h). */
+static __device__ void term_posres(const md_device_box &box, const int3 *s, const float *p,
+                                   const md_posres_reference &reference, bonded_term *t)
+{
+    const double *scaled = reference.scaled, *fixed = reference.fixed;
+    const int3 f = row_position(box, make_double3(fixed[0], fixed[1], fixed[2]));
+    const int3 x = make_int3((int)((unsigned)f.x + (unsigned)row_fixed(scaled[0])),
+                             (int)((unsigned)f.y + (unsigned)row_fixed(scaled[1])),
+                             (int)((unsigned)f.z + (unsigned)row_fixed(scaled[2])));
+    const double3 d = shortest_image(box, exact_difference(box, s[0], x));
+    const float3 force = make_float3((float)(-p[0] * d.x), (float)(-p[1] * d.y),
+                                     (float)(-p[2] * d.z));
+    t->f[0] = force;
+    t->energy[0] = (float)(0.5 * (p[0] * d.x * d.x + p[1] * d.y * d.y + p[2] * d.z * d.z));
+    term_arm(t, 0, make_float3((float)(d.x + fixed[0]), 0, 0), make_float3(force.x, 0, 0));
+    term_arm(t, 1, make_float3(0, (float)(d.y + fixed[1]), 0), make_float3(0, force.y, 0));
+    term_arm(t, 2, make_float3(0, 0, (float)(d.z + fixed[2])), make_float3(0, 0, force.z));
 }
 #endif

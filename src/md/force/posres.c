@@ -68,23 +68,23 @@ void md_posres_destroy(md_posres **posres)
     *posres = NULL;
 }
 
-/* X and the part of it that does not move with the box. */
-static void reference(const md_posres *posres, const md_box *box, const double x0[3], double x[3],
-                      double fixed[3])
+md_posres_reference md_posres_find(const md_posres *posres, int64_t gid)
 {
     const md_box *file_box = &posres->topology->posres_box;
-    double s[3], centre0[3], centre[3];
-    for (int a = 0; a < 3; a++) x[a] = fixed[a] = x0[a];
+    const md_molblock *block = block_of(posres->topology, gid);
+    const double *x0 = block->posres_x[gid - block->first_atom];
+    md_posres_reference out = {{0}, {0}};
     if (posres->scaling == MD_REFCOORD_ALL) {
-        md_box_to_fractional(file_box, x0, s);
-        md_box_from_fractional(box, s, x);
-        for (int a = 0; a < 3; a++) fixed[a] = 0;
+        md_box_to_fractional(file_box, x0, out.scaled);
     } else if (posres->scaling == MD_REFCOORD_COM) {
-        md_box_from_fractional(file_box, posres->centre, centre0);
-        md_box_from_fractional(box, posres->centre, centre);
-        vec_sub(x0, centre0, fixed);
-        for (int a = 0; a < 3; a++) x[a] = centre[a] + fixed[a];
+        double centre[3];
+        md_box_from_fractional(file_box, posres->centre, centre);
+        vec_sub(x0, centre, out.fixed);
+        for (int a = 0; a < 3; a++) out.scaled[a] = posres->centre[a];
+    } else {
+        for (int a = 0; a < 3; a++) out.fixed[a] = x0[a];
     }
+    return out;
 }
 
 void md_posres_force(const md_posres *posres, const md_rows *rows, const md_box *box,
@@ -95,17 +95,18 @@ void md_posres_force(const md_posres *posres, const md_rows *rows, const md_box 
     const md_row_interactions *list = &rows->list[MD_POSRES];
     for (int n = 0; n < list->n; n++) {
         int row = list->rows[n];
-        const md_molblock *block = block_of(topology, rows->gid[row]);
+        const md_posres_reference reference = md_posres_find(posres, rows->gid[row]);
         const double *k = topology->param[list->param[n]].p;
-        double x[3], fixed[3], d[3];
-        reference(posres, box, block->posres_x[rows->gid[row] - block->first_atom], x, fixed);
+        double x[3], d[3];
+        md_box_from_fractional(box, reference.scaled, x);
+        for (int a = 0; a < 3; a++) x[a] += reference.fixed[a];
         md_box_nearest(box, rows->x[row], x, d);
         for (int a = 0; a < 3; a++) {
             double force = -k[a] * d[a];
             f[row][a] += (float)force;
             if (!energy) continue;
             energy->bonded[MD_POSRES] += 0.5 * k[a] * d[a] * d[a];
-            energy->virial[a][a] -= 0.5 * (d[a] + fixed[a]) * force;
+            energy->virial[a][a] -= 0.5 * (d[a] + reference.fixed[a]) * force;
         }
     }
 }

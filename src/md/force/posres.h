@@ -23,6 +23,14 @@ typedef struct md_posres md_posres;
 void md_posres_create(const md_topology *topology, md_refcoord_scaling scaling, md_posres **out);
 void md_posres_destroy(md_posres **posres);         /* accepts NULL */
 
+/* Reference of an atom: X = H scaled + fixed; the second part does not move with the box. */
+typedef struct md_posres_reference {
+    double scaled[3];           /* box fractions */
+    double fixed[3];            /* nm */
+} md_posres_reference;
+/* gid: a restrained atom. */
+md_posres_reference md_posres_find(const md_posres *posres, int64_t gid);
+
 /* Forces of rows->list[MD_POSRES], ADDED to f; energy: NULL, or bonded[MD_POSRES] and the diagonal
  * of the virial are ADDED to. box: that of rows->x. posres NULL: nothing. */
 void md_posres_force(const md_posres *posres, const md_rows *rows, const md_box *box,

@@ -1,5 +1,6 @@
 /* Bonded forces on the device against the host's, of real systems: forces by row, every energy
- * term, virial, and the same bits in every run. */
+ * term, virial, and the same bits in every run. Position restraints with every way of scaling their
+ * references, these displaced by more than the box, in an upright box and in a skewed one. */
 #include "device.h"
 #include "md/force/bonded_device.h"
 #include "md/in/gro.h"
@@ -10,14 +11,26 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
+typedef struct test_case {
     const char *system, *point;
-} cases[] = {
-    {"terms/many_terms", "sp_rf"},      {"terms/many_terms", "sp_rf_nocons"},
-    {"terms/urey_bradley", "sp_rf"},    {"terms/urey_bradley", "sp_rf_nocons"},
-    {"ethanol/single", "sp_rf_nocons"}, {"ethanol/box_256", "sp_rf"},
-    {"grappa-like/0001.5", "sp_rf"},    {"peptide/ala_dipeptide", "sp_rf"},
-    {"peptide/wkdpys_amber", "sp_rf"},  {"peptide/fre_opls", "sp_rf"},
+    bool g96_angles; /* every angle by its cosine, as in GROMOS */
+    bool restrained, skewed;
+    md_refcoord_scaling scaling;
+} test_case;
+
+static const test_case cases[] = {
+    {.system = "terms/many_terms", .point = "sp_rf"},
+    {.system = "terms/many_terms", .point = "sp_rf_nocons"},
+    {.system = "terms/urey_bradley", .point = "sp_rf"},
+    {.system = "terms/urey_bradley", .point = "sp_rf_nocons"},
+    {.system = "ethanol/single", .point = "sp_rf_nocons"},
+    {.system = "ethanol/box_256", .point = "sp_rf"},
+    {.system = "ethanol/box_256", .point = "sp_rf", .g96_angles = true},
+    {.system = "grappa-like/0001.5", .point = "sp_rf"},
+    {.system = "peptide/ala_dipeptide", .point = "sp_rf"},
+    {.system = "peptide/wkdpys_amber", .point = "sp_rf"},
+    {.system = "peptide/wkdpys_amber", .point = "sp_rf", .g96_angles = true},
+    {.system = "peptide/fre_opls", .point = "sp_rf"},
 };
 
 typedef struct result {
@@ -25,9 +38,20 @@ typedef struct result {
     md_bonded_sums sums;
 } result;
 
-static result run_on_device(const md_bonded *bonded, const md_topology *topology,
-                            const md_rows *rows, const md_box *box)
+/* One system on the host. */
+typedef struct host_system {
+    md_params params;
+    md_topology *topology;
+    md_gro gro;
+    md_rows rows;
+    md_bonded *bonded;
+    md_posres *posres;
+} host_system;
+
+static result run_on_device(const host_system *h)
 {
+    const md_rows *rows = &h->rows;
+    const md_box *box = &h->gro.state.box;
     const size_t n = (size_t)rows->n_rows;
     md_bonded_device *device;
     md_device_box device_box;
@@ -42,7 +66,7 @@ static result run_on_device(const md_bonded *bonded, const md_topology *topology
     md_device_box_set(box, &device_box);
     void *d_row = upload(row, n * sizeof *row), *d_box = upload(&device_box, sizeof device_box);
     void *d_f = upload(out.f, n * sizeof *out.f), *d_sums = upload(&out.sums, sizeof out.sums);
-    CHECK_OK(md_bonded_device_create(bonded, topology, &device));
+    CHECK_OK(md_bonded_device_create(h->bonded, h->posres, h->topology, &device));
     CHECK_OK(md_bonded_device_rebuild(device, rows, rows->n_rows, NULL));
     CHECK_OK(md_bonded_device_launch(device, d_row, d_box, d_sums, NULL));
     CHECK_OK(md_bonded_device_gather(device, d_f, NULL));
@@ -75,41 +99,92 @@ static void compare(const md_rows *rows, const md_energy *energy, const result *
             CHECK_NEAR(got->sums.virial[i][j], energy->virial[i][j], 1e-3 + 3e-6 * trace);
 }
 
-static void test_system(const char *system, const char *point)
+static void use_g96_angles(md_topology *topology)
 {
-    md_params params;
-    md_topology *topology;
-    md_gro gro;
-    md_rows rows = {0};
-    md_bonded *bonded;
+    for (int t = 0; t < topology->n_moltypes; t++) {
+        md_interactions *list = topology->moltype[t].list, angles = list[MD_ANGLE];
+        CHECK(list[MD_ANGLE_G96].n == 0);
+        list[MD_ANGLE] = list[MD_ANGLE_G96];
+        list[MD_ANGLE_G96] = angles;
+    }
+}
+
+/* References in a box that is 1 % larger, displaced, and some way off along y. */
+static void set_references(host_system *h)
+{
+    md_box box = h->gro.state.box;
+    const size_t n = (size_t)h->gro.state.n_atoms;
+    double(*x)[3] = base_alloc(n * sizeof *x);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) box.m[i][k] *= 1.01;
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++)
+            x[i][k] = 1.01 * h->gro.state.x[i][k] + 0.03 * sin(1.7 * (double)i + 2.1 * k) +
+                      (k == 1 ? 0.37 * (double)i : 0.0);
+    md_topology_set_posres(h->topology, (const double(*)[3])x, &box);
+    base_free(x);
+}
+
+static void host_open(const test_case *c, host_system *h)
+{
+    static const md_box skewed = {{{3.3, 0, 0}, {1.2, 3.2, 0}, {-1.4, 0.9, 3.1}}};
+    *h = (host_system){.posres = NULL};
+    CHECK_OK(md_mdp_read(reference_path("reference/%s/%s.mdp", c->system, c->point), &h->params));
+    const md_top_options options = {.define = c->restrained ? "-DPOSRES" : h->params.define,
+                                    .constraints = h->params.constraints};
+    CHECK_OK(md_top_read(reference_path("%s/topol.top", c->system), &options, &h->topology));
+    CHECK_OK(md_gro_read(reference_path("%s/conf.gro", c->system), &h->gro));
+    if (c->g96_angles) use_g96_angles(h->topology);
+    if (c->skewed) h->gro.state.box = skewed;
+    if (c->restrained) {
+        set_references(h);
+        md_posres_create(h->topology, c->scaling, &h->posres);
+        CHECK(h->posres != NULL);
+    }
+    fill_rows(h->topology, &h->gro.state, &h->rows);
+    CHECK(h->rows.list[MD_POSRES].n > 0 || !c->restrained);
+    memset(h->rows.f, 0, (size_t)h->rows.n_rows * sizeof h->rows.f[0]);
+    CHECK_OK(md_bonded_create(h->topology, &h->params, &h->bonded));
+}
+
+static void host_close(host_system *h)
+{
+    md_bonded_destroy(&h->bonded);
+    md_posres_destroy(&h->posres);
+    md_rows_destroy(&h->rows);
+    md_gro_destroy(&h->gro);
+    md_topology_destroy(&h->topology);
+}
+
+static void test_system(const test_case *c)
+{
+    host_system h;
     md_energy energy = {0};
-    CHECK_OK(md_mdp_read(reference_path("reference/%s/%s.mdp", system, point), &params));
-    const md_top_options options = {.define = params.define, .constraints = params.constraints};
-    CHECK_OK(md_top_read(reference_path("%s/topol.top", system), &options, &topology));
-    CHECK_OK(md_gro_read(reference_path("%s/conf.gro", system), &gro));
-    fill_rows(topology, &gro.state, &rows);
-    memset(rows.f, 0, (size_t)rows.n_rows * sizeof rows.f[0]);
-    CHECK_OK(md_bonded_create(topology, &params, &bonded));
-    md_bonded_force(bonded, &rows, rows.f, &energy);
-
-    result first = run_on_device(bonded, topology, &rows, &gro.state.box);
-    result second = run_on_device(bonded, topology, &rows, &gro.state.box);
-    printf("%s %s\n", system, point);
-    compare(&rows, &energy, &first);
-    CHECK(memcmp(first.f, second.f, (size_t)rows.n_rows * sizeof *first.f) == 0);
+    host_open(c, &h);
+    md_bonded_force(h.bonded, &h.rows, h.rows.f, &energy);
+    md_posres_force(h.posres, &h.rows, &h.gro.state.box, h.rows.f, &energy);
+    result first = run_on_device(&h), second = run_on_device(&h);
+    printf("%s %s%s%s, restraints %.6g kJ/mol\n", c->system, c->point,
+           c->g96_angles ? ", angles of GROMOS" : "", c->skewed ? ", skewed box" : "",
+           energy.bonded[MD_POSRES]);
+    compare(&h.rows, &energy, &first);
+    CHECK(memcmp(first.f, second.f, (size_t)h.rows.n_rows * sizeof *first.f) == 0);
     CHECK(memcmp(&first.sums, &second.sums, sizeof first.sums) == 0);
-
     base_free(first.f), base_free(second.f);
-    md_bonded_destroy(&bonded);
-    md_rows_destroy(&rows);
-    md_gro_destroy(&gro);
-    md_topology_destroy(&topology);
+    host_close(&h);
 }
 
 int main(void)
 {
+    static const md_refcoord_scaling scalings[] = {MD_REFCOORD_NO, MD_REFCOORD_ALL,
+                                                   MD_REFCOORD_COM};
     device_required();
-    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
-        test_system(cases[k].system, cases[k].point);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) test_system(&cases[k]);
+    for (int k = 0; k < 6; k++)
+        test_system(&(test_case){.system = "peptide/ala_dipeptide",
+                                 .point = "sp_rf",
+                                 .restrained = true,
+                                 .skewed = k % 2 != 0,
+                                 .scaling = scalings[k / 2]});
     return 0;
 }

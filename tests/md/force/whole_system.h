@@ -40,6 +40,7 @@ static inline void fill_rows(const md_topology *topology, const md_state *state,
                 for (int k = 0; k < 3; k++)
                     rows->x[row][k] = (a > 0 ? rows->x[row - 1][k] : state->x[row][k]) + d[k];
                 rows->charge[row] = (float)moltype->atom[a].charge;
+                rows->gid[row] = row;
             }
         }
     }

@@ -1,6 +1,7 @@
 /* sundog info: GPUs, how they reach each other, and what each rung of the exchange would do. Says
  * nothing where there is no GPU. */
 #include "commands.h"
+#include "md/run/device_choice.h"
 #include "sundog/sundog.h"
 
 #include <stdio.h>
@@ -25,6 +26,8 @@ void info_print_gpus(void)
     if (n > MAX_GPUS) n = MAX_GPUS;
     char text[512];
     printf("GPUs\n");
+    md_device_driver(text, sizeof text);
+    printf("  driver           %s\n", text[0] ? text : "version unknown");
     for (int i = 0; i < n; i++) {
         gpus[i] = i;
         bool is = sundog_gpu_describe(i, text, sizeof text) == SUNDOG_OK;
@@ -33,9 +36,12 @@ void info_print_gpus(void)
     print_links(n);
     printf("Halo exchange between GPUs (fabric peer: domains are threads, each on a GPU)\n");
     const char *const *rungs = sundog_gpu_rungs(&n_rungs);
+    bool chosen = false;
     for (int i = 0; i < n_rungs; i++) {
         bool can = sundog_gpu_rung_check(rungs[i], gpus, n, text, sizeof text) == SUNDOG_OK;
-        printf("  %-16s %s%s\n", rungs[i], can ? "" : "not available: ",
-               can ? text : sundog_last_error());
+        printf("  %-16s %s%s%s\n", rungs[i],
+               can ? "" : "not available: ", can ? text : sundog_last_error(),
+               can && !chosen ? "; chosen, the first that is available" : "");
+        chosen = chosen || can;
     }
 }

@@ -186,7 +186,7 @@ int md_device_of_domain(const md_system *system, int domain)
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ...": the first word that begins
  * with a digit. */
-static void read_driver(char *text, size_t n_bytes)
+void md_device_driver(char *text, size_t n_bytes)
 {
     char line[256] = "";
     text[0] = '\0';
@@ -207,7 +207,7 @@ void md_device_names(const md_system *system, char *gpus, size_t n_gpus, char *d
     gpus[0] = '\0';
     driver[0] = '\0';
     if (system->n_gpus == 0) return;
-    read_driver(driver, n_driver);
+    md_device_driver(driver, n_driver);
     size_t used = 0;
     for (int i = 0, same; i < system->n_gpus; i += same) {
         char name[256], next[256];

@@ -22,6 +22,8 @@ sundog_status md_device_refuse_lists(const md_run_options *options, md_system *s
 sundog_status md_device_finish(const md_run_options *options, md_system *system);
 /* GPU of a domain. */
 int md_device_of_domain(const md_system *system, int domain);
+/* Version of the kernel's driver, "" where it is unknown. */
+void md_device_driver(char *text, size_t n_bytes);
 /* "2 x NVIDIA H200", and the driver's version, "" where it is unknown. */
 void md_device_names(const md_system *system, char *gpus, size_t n_gpus, char *driver,
                      size_t n_driver);

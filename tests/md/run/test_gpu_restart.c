@@ -129,12 +129,13 @@ static bool same_file(const char *a, const char *b, const char *name)
     return c[0] == c[1];
 }
 
-static void test_kills(const int grid[3], const char *calm, const char *killed)
+/* Checkpoints are where domains are made anew: with one domain every 2000 steps. */
+static void test_kills(const int grid[3], int64_t n_steps, const char *calm, const char *killed)
 {
-    enum { N_STEPS = 4000, N_KILLS = 6 };
+    enum { N_KILLS = 6 };
     static const char *const name[] = {"energy.csv", "ener.edr", "traj_comp.xtc", "traj.trr",
                                        "confout.gro"};
-    job j = {.out = calm, .device = MD_DEVICE_GPU, .nsteps = N_STEPS};
+    job j = {.out = calm, .device = MD_DEVICE_GPU, .nsteps = n_steps};
     memcpy(j.grid, grid, sizeof j.grid);
     struct timespec before, after;
     clock_gettime(CLOCK_MONOTONIC, &before);
@@ -221,8 +222,8 @@ int main(void)
     CHECK(waitpid(probe, &status, 0) == probe && WIFEXITED(status));
     if (WEXITSTATUS(status) == 0) {
         test_devices();
-        test_kills((const int[3]){1, 1, 1}, "calm1", "killed1");
-        test_kills((const int[3]){2, 1, 1}, "calm2", "killed2");
+        test_kills((const int[3]){1, 1, 1}, 20000, "calm1", "killed1");
+        test_kills((const int[3]){2, 1, 1}, 2000, "calm2", "killed2");
     }
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(system(command) == 0);

@@ -467,10 +467,11 @@ static void test_compressed(void)
 {
     char whole[] = "test_groups_XXXXXX", parts[] = "test_groups_XXXXXX";
     CHECK(mkdtemp(whole) && mkdtemp(parts));
-    static const char text[] = FRE
-        "nstcalcenergy = 2\nnstenergy = 8\nnstxout-compressed = 5\ncompressed-x-grps = C-alpha\n"
-        "tcoupl = v-rescale\ntc-grps = Protein Water_and_ions\n"
-        "tau-t = 0.1 0.2\nref-t = 300 310\nld-seed = 3\n";
+    static const char text[] =
+        FRE "verlet-buffer-tolerance = -1\nrlist = 1\nnstcalcenergy = 2\nnstenergy = "
+            "8\nnstxout-compressed = 5\ncompressed-x-grps = C-alpha\n"
+            "tcoupl = v-rescale\ntc-grps = Protein Water_and_ions\n"
+            "tau-t = 0.1 0.2\nref-t = 300 310\nld-seed = 3\n";
     const int grid[3] = {2, 1, 1};
     run_frames frames = {.want = {0, 5, 10, -1}};
     run_some(text, grid, &frames, whole, NULL, 20);

@@ -278,7 +278,9 @@ static void run_size(const char *systems, const char *name, const int copies[3],
     sundog_team *team;
     md_domain *domain;
     md_domain_options options = {
-        .reach = {MD_SCHEME_SHELL, 1.2, md_topology_group_radius(b.topology)}};
+        .reach = {.scheme = MD_SCHEME_SHELL,
+                  .rlist = 1.2,
+                  .group_radius = md_topology_group_radius(b.topology)}};
     TRY(md_grid_create(one, even, &options.grid));
     TRY(sundog_team_create_threads(1, &team));
     TRY(md_domain_create(team, b.topology, &b.gro.state.box, &options, &domain));

@@ -6,6 +6,10 @@
  * Every axis of the box is exchanged, cut or not (an uncut axis has ghosts of the domain itself),
  * so all interactions are between rows as they stand.
  *
+ * Wrapped rows (those of devices, device_row.h): differences are taken to the nearest image, so
+ * axes that are not cut are not exchanged, and an atom has one row in a domain at most. x of ghosts
+ * is in place along cut axes, at a repartition; along the others it is wrapped group by group.
+ *
  * zone[row]: bit k set when the row's cell is not this domain's along axis k. In scheme `return`
  * ghosts are towards + only. Owned rows are zone 0.
  *

@@ -52,7 +52,7 @@ static sundog_status take_group(md_domain *domain, const md_state *state, const 
         else
             memset(rows->v[row], 0, sizeof *rows->v);
         rows->gid[row] = gid;
-        domain->info[row] = (md_row_info){group[a], MD_HOPS_HERE};
+        domain->info[row] = (md_row_info){group[a], MD_HOPS_HERE, 0};
     }
     rows->n_owned = rows->n_rows = begin + size;
     return SUNDOG_OK;

@@ -1,7 +1,8 @@
 /* md_domain (domain.h): its life, the repartition, and the exchange of every step.
  *
  * Two exchanges on one plan: x goes forward in double with the periodic shift, forces come back in
- * float and are added. In scheme shell there is no second one.
+ * float and are added. In scheme shell there is no second one, with wrapped rows there is none:
+ * whoever wraps them has rows of its own to move.
  */
 #include "md/domain/domain_impl.h"
 
@@ -28,11 +29,15 @@ static sundog_status check_options(sundog_team *team, const md_topology *topolog
 static void set_cell(md_domain *domain)
 {
     md_rows *rows = &domain->rows;
-    double centre[3], range = md_box_max_range(&domain->box);
+    double centre[3], range = md_grid_range(&domain->box, &domain->reach);
     domain->limit2 = range * range;
     domain->stretched = false;
+    domain->folded = 0;
     md_grid_cell(&domain->grid, domain->rank, domain->cell);
     for (int k = 0; k < 3; k++) {
+        if (domain->reach.wrapped &&
+            (domain->reach.scheme == MD_SCHEME_SHELL || domain->grid.n[k] == 1))
+            domain->folded |= 1u << k;
         rows->cell_lo[k] = domain->grid.bound[k][domain->cell[k]];
         rows->cell_hi[k] = domain->grid.bound[k][domain->cell[k] + 1];
         centre[k] = 0.5 * (rows->cell_lo[k] + rows->cell_hi[k]);
@@ -108,6 +113,7 @@ static sundog_status bind(md_domain *domain)
     sundog_field x = {domain->rows.x, SUNDOG_FLOAT64, 3, true, 0};
     sundog_field f = {domain->rows.f, SUNDOG_FLOAT32, 3, false, 0};
     bool returns = domain->reach.scheme == MD_SCHEME_RETURN;
+    if (domain->reach.wrapped) return SUNDOG_OK;
     if (domain->forward) {
         BASE_TRY(sundog_exchange_rebind(domain->forward, &x, 1));
         return returns ? sundog_exchange_rebind(domain->reverse, &f, 1) : SUNDOG_OK;
@@ -125,6 +131,7 @@ sundog_status md_domain_stretch(md_domain *domain, const md_box *box, const doub
 {
     domain->box = *box;
     domain->stretched = true;
+    if (domain->reach.wrapped) return SUNDOG_OK;        /* fractions stay, there are no shifts */
     return sundog_plan_stretch(domain->plan, factor);
 }
 
@@ -161,23 +168,44 @@ md_rows *md_domain_rows(md_domain *domain)
     return &domain->rows;
 }
 
+const md_grid *md_domain_grid(const md_domain *domain)
+{
+    return &domain->grid;
+}
+
+sundog_plan *md_domain_plan(md_domain *domain)
+{
+    return domain->plan;
+}
+
+static sundog_status check_unwrapped(const md_domain *domain)
+{
+    if (!domain->reach.wrapped) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_ARGUMENT, "a domain of wrapped rows has no exchange of its own: "
+                     "create one on md_domain_plan()");
+}
+
 sundog_status md_domain_forward_begin(md_domain *domain)
 {
+    BASE_TRY(check_unwrapped(domain));
     return sundog_forward_begin(domain->forward);
 }
 
 sundog_status md_domain_forward_end(md_domain *domain)
 {
+    BASE_TRY(check_unwrapped(domain));
     return sundog_forward_end(domain->forward);
 }
 
 sundog_status md_domain_reverse_begin(md_domain *domain)
 {
+    BASE_TRY(check_unwrapped(domain));
     return domain->reverse ? sundog_reverse_begin(domain->reverse) : SUNDOG_OK;
 }
 
 sundog_status md_domain_reverse_end(md_domain *domain)
 {
+    BASE_TRY(check_unwrapped(domain));
     return domain->reverse ? sundog_reverse_end(domain->reverse) : SUNDOG_OK;
 }
 
@@ -193,5 +221,6 @@ void md_domain_stats_of(const md_domain *domain, md_domain_stats *out)
 
 const char *md_domain_describe(const md_domain *domain)
 {
+    if (domain->reach.wrapped) return "that of the caller";
     return domain->forward ? sundog_exchange_describe(domain->forward) : "not distributed";
 }

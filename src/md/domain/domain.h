@@ -17,9 +17,17 @@ typedef struct md_grid {
     double *bound[3];               /* [n[k] + 1], fractions 0 .. 1, rising; owned by the grid */
 } md_grid;
 
+/* wrapped: ghosts for rows whose differences wrap by themselves (core/device_row.h). Then
+ *   - only axes that are cut have pulses: a domain alone has no ghosts;
+ *   - an atom has one row in a domain at most, owned or ghost;
+ *   - the plan shifts nothing; md_domain puts the x of ghosts in place at a repartition;
+ *   - the domain has no exchange of its own, the caller makes one on md_domain_plan();
+ *   - rlist must be below half of the box's thickness along each axis, and in scheme return the box
+ *     beside any cell, along a cut axis, thicker than twice rlist + group radius. */
 typedef struct md_reach {
     md_scheme scheme;
     double rlist, group_radius;     /* nm */
+    bool wrapped;
 } md_reach;
 
 enum {
@@ -33,7 +41,8 @@ void md_grid_destroy(md_grid *grid);
 /* How messages name a domain: "domain (0 1 1)", its place along x, y, z. Returns text. */
 enum { MD_GRID_TEXT = 48 };
 const char *md_grid_text(const md_grid *grid, int rank, char text[MD_GRID_TEXT]);
-/* Largest number of pulses that any cell needs along each axis. */
+/* Largest number of pulses that any cell needs along each axis (scheme shell: in each direction,
+ * but wrapped rows of two cells go both ways in a single one). Wrapped: 0 where it is not cut. */
 void md_grid_pulses(const md_grid *grid, const md_box *box, const md_reach *reach, int n_pulses[3]);
 /* Can this grid run? If not, the error names the axis, the cell size, what is needed, and the
  * largest grid that would work. */
@@ -75,9 +84,15 @@ sundog_status md_domain_repartition(md_domain *domain);
 sundog_status md_domain_stretch(md_domain *domain, const md_box *box, const double factor[3]);
 
 md_rows *md_domain_rows(md_domain *domain);         /* valid until destroyed; contents change */
+const md_grid *md_domain_grid(const md_domain *domain);     /* the same */
+/* Of the rows as they are; for exchanges of the caller's own, who destroys them before the domain.
+ * Valid until destroyed. Each repartition resets and commits it, so exchanges are to be bound anew
+ * (sundog_exchange_rebind). */
+sundog_plan *md_domain_plan(md_domain *domain);
 
 /* Coordinates to ghosts; forces back (scheme return; in scheme shell reverse does nothing).
- * As sundog_forward_begin ... on the arrays x and f of the rows. Collective. */
+ * As sundog_forward_begin ... on the arrays x and f of the rows. Not with wrapped rows.
+ * Collective. */
 sundog_status md_domain_forward_begin(md_domain *domain);
 sundog_status md_domain_forward_end(md_domain *domain);
 sundog_status md_domain_reverse_begin(md_domain *domain);

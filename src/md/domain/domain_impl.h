@@ -15,10 +15,13 @@
 
 /* Beside what rows.h has, each row carries its site and its hops: how many cells away its group's
  * cell is along each axis, counted from this domain in the infinite lattice of cells. One byte an
- * axis, 128 is "here", so passing a row on adds or takes 1 from a byte at the receiver. */
+ * axis, 128 is "here", so passing a row on adds or takes 1 from a byte at the receiver.
+ * turn: most hops towards -1 along each axis (a byte each) before the way towards +1 is the shorter
+ * one; used along `turning` axes of wrapped rows, zones.c. */
 typedef struct md_row_info {
     int32_t site;
     int32_t hops;
+    int32_t turn;
 } md_row_info;
 #define MD_HOPS_HERE 0x808080
 static inline int md_hops_along(int32_t hops, int axis)
@@ -79,6 +82,7 @@ struct md_domain {
     md_sites sites;
     md_box box;
     bool stretched;                 /* what follows is still that of an earlier box */
+    unsigned folded;                /* axes along which nearest images are not in place */
     md_grid grid;
     md_reach reach;
     int cell[3];
@@ -119,6 +123,11 @@ struct md_domain {
 /* grid.c */
 void md_grid_copy(const md_grid *grid, md_grid *out);
 int md_grid_find(const md_grid *grid, int axis, double fraction);
+double md_grid_thickest(const md_grid *grid, int axis);     /* cell, as a fraction */
+/* Below this distance an image of an atom is the nearest one. */
+double md_grid_range(const md_box *box, const md_reach *reach);
+/* Wrapped rows, scheme return: is every pair in reach on one side only? */
+sundog_status md_grid_check_sides(const md_grid *grid, const md_box *box, const md_reach *reach);
 static inline int md_grid_rank(const md_grid *grid, const int cell[3])
 {
     return (cell[0] * grid->n[1] + cell[1]) * grid->n[2] + cell[2];

@@ -6,6 +6,14 @@
  * pulses is the smallest n such that any n cells in a row are at least `need` thick. An axis that
  * is not cut is one cell whose neighbour is its own periodic image, so the same rule serves it.
  *
+ * Wrapped rows (domain.h) have no pulses along such an axis, and at most one less than it has cells
+ * along the others, since every other domain has then been met.
+ *
+ * Wrapped rows in scheme return. The zones of two rows say which domain computes their pair as long
+ * as the pair is in reach on one side only: a row that the domain owns along an axis is at most g
+ * below its cell, so its image is not less than T - cell - g above it, and one of the rows it meets
+ * is up to rlist below that; ghosts end at rlist + g. Hence  T - cell > 2 (rlist + g).
+ *
  * The best grid for N domains, by estimate: volume of the halo times the cost of a row, plus the
  * pulses along cut axes times the cost of a pulse.
  */
@@ -110,6 +118,7 @@ void md_grid_pulses(const md_grid *grid, const md_box *box, const md_reach *reac
             }
             if (pulses > n_pulses[axis]) n_pulses[axis] = pulses;
         }
+        if (reach->wrapped && n_pulses[axis] > n - 1) n_pulses[axis] = n - 1;
     }
 }
 
@@ -118,20 +127,62 @@ static int most_cells(const md_box *box, const md_reach *reach, int axis)
 {
     double most = MD_MAX_PULSES_PER_AXIS * md_box_thickness(box, axis) / needed(reach);
     most *= 1 + 1e-12;
+    if (reach->wrapped) most = fmax(most, MD_MAX_PULSES_PER_AXIS + 1);
     return most > 1e6 ? 1000000 : (int)most;
+}
+
+double md_grid_thickest(const md_grid *grid, int axis)
+{
+    double most = 0;
+    for (int i = 0; i < grid->n[axis]; i++)
+        most = fmax(most, grid->bound[axis][i + 1] - grid->bound[axis][i]);
+    return most;
+}
+
+/* A difference wraps to the nearest image when no component reaches half of the box's thickness. */
+double md_grid_range(const md_box *box, const md_reach *reach)
+{
+    double range = md_box_max_range(box);
+    for (int k = 0; reach->wrapped && k < 3; k++)
+        range = fmin(range, 0.5 * md_box_thickness(box, k));
+    return range;
+}
+
+static bool sides_apart(double thickness, double thickest_cell, const md_reach *reach)
+{
+    return thickness - thickest_cell > 2 * (reach->rlist + reach->group_radius);
+}
+
+sundog_status md_grid_check_sides(const md_grid *grid, const md_box *box, const md_reach *reach)
+{
+    if (!reach->wrapped || reach->scheme != MD_SCHEME_RETURN) return SUNDOG_OK;
+    for (int k = 0; k < 3; k++) {
+        double thickness = md_box_thickness(box, k), cell = thickness * md_grid_thickest(grid, k);
+        if (grid->n[k] == 1 || sides_apart(thickness, cell, reach)) continue;
+        return base_fail(
+            SUNDOG_ERR_INPUT,
+            "%d x %d x %d domains: along %c the box of %.4g nm leaves %.4g nm beside a cell, but "
+            "scheme return on GPUs needs more than %.4g nm (twice rlist and the radius of "
+            "constraint groups); use scheme shell, or do not cut the box along %c",
+            grid->n[0], grid->n[1], grid->n[2], axis_name[k], thickness, thickness - cell,
+            2 * (reach->rlist + reach->group_radius), axis_name[k]);
+    }
+    return SUNDOG_OK;
 }
 
 static sundog_status check_range(const md_box *box, const md_reach *reach)
 {
-    double range = md_box_max_range(box);
+    double range = md_grid_range(box, reach);
     if (!(reach->rlist > 0) || !(reach->group_radius >= 0))
         return base_fail(SUNDOG_ERR_ARGUMENT, "rlist %g, group radius %g: must be positive",
                          reach->rlist, reach->group_radius);
     if (reach->rlist > range)
         return base_fail(SUNDOG_ERR_INPUT,
                          "the box is too small for rlist = %.4g nm: with periodic boundaries this "
-                         "box allows at most %.4g nm (half its shortest period)",
-                         reach->rlist, range);
+                         "box allows at most %.4g nm (half its %s)",
+                         reach->rlist, range,
+                         range < md_box_max_range(box) ? "smallest thickness, on GPUs"
+                                                       : "shortest period");
     for (int k = 0; k < 3; k++)
         if (most_cells(box, reach, k) < 1)
             return base_fail(SUNDOG_ERR_INPUT,
@@ -166,7 +217,7 @@ sundog_status md_grid_check(const md_grid *grid, const md_box *box, const md_rea
         return base_fail(SUNDOG_ERR_INPUT, "%d x %d x %d domains: at most %d work, in a grid of at "
                          "most %d x %d x %d", grid->n[0], grid->n[1], grid->n[2], MD_MAX_DOMAINS,
                          most[0], most[1], most[2]);
-    return SUNDOG_OK;
+    return md_grid_check_sides(grid, box, reach);
 }
 
 /* ---- choice --------------------------------------------------------------------------------- */
@@ -182,12 +233,30 @@ static double estimate(const int n[3], const md_box *box, const md_reach *reach)
     double per_volume = rows_per_volume * md_box_volume(box), inner = 1, outer = 1, pulses = 0;
     for (int k = 0; k < 3; k++) {
         double thickness = md_box_thickness(box, k), cell = thickness / n[k];
+        double halo = sides * (reach->rlist + reach->group_radius);
+        double hops = n[k] > 1 ? sides * ceil(needed(reach) / cell * (1 - 1e-12)) : 0;
+        if (reach->wrapped) {
+            halo = fmin(halo, thickness - cell);
+            hops = fmin(hops, n[k] == 2 ? 1 : sides * (n[k] - 1));
+        }
         per_volume /= thickness;        /* rows_per_volume for a rectangular box */
         inner *= cell;
-        outer *= cell + sides * (reach->rlist + reach->group_radius);
-        if (n[k] > 1) pulses += sides * ceil(needed(reach) / cell * (1 - 1e-12));
+        outer *= cell + halo;
+        pulses += hops;
     }
     return (outer - inner) * per_volume + pulses * pulse_cost;
+}
+
+/* md_grid_check_sides for even cells. */
+static bool all_sides_apart(const int n[3], const md_box *box, const md_reach *reach)
+{
+    if (!reach->wrapped || reach->scheme != MD_SCHEME_RETURN) return true;
+    for (int k = 0; k < 3; k++) {
+        double thickness = md_box_thickness(box, k);
+        if (n[k] > 1 && !sides_apart(thickness, thickness / n[k] * (1 + 1e-12), reach))
+            return false;
+    }
+    return true;
 }
 
 /* Best grid of exactly n_domains; false if there is none. */
@@ -203,7 +272,7 @@ static bool choose(int n_domains, const int most[3], const md_box *box, const md
             int n[3] = {nx, ny, n_yz / ny};
             double cost = estimate(n, box, reach);
             /* Equal by symmetry: cut x first, then y. */
-            if (cost > least * (1 + 1e-9)) continue;
+            if (cost > least * (1 + 1e-9) || !all_sides_apart(n, box, reach)) continue;
             least = cost;
             memcpy(best, n, sizeof n);
         }

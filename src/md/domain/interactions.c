@@ -3,6 +3,9 @@
  * Every row is tried as the first atom of its terms; the other atoms are their images nearest to
  * it. An image closer than half the box's shortest period is the nearest there is, whatever other
  * images are present; if none is that close, the nearest is not here and the term is not ours.
+ * Wrapped rows (domain.h): an atom has one row, whose x is that of any image along `folded` axes,
+ * so distances are folded along those. In scheme return the image along cut axes is the one in
+ * place, which is what makes a term ours or not.
  *
  *   scheme return  ours if, along every axis, some atom is in this domain's own cell (AND of the
  *                  zone bits is 0). Ghosts come from + only, so that is the lowest cell along every
@@ -53,6 +56,17 @@ static void map_fill(md_domain *domain)
     }
 }
 
+/* Squared length of d after folding it to the nearest images along `axes`. */
+static double folded2(const md_box *box, unsigned axes, double d[3])
+{
+    double s[3];
+    md_box_to_fractional(box, d, s);
+    for (int axis = 0; axis < 3; axis++)
+        for (int k = 0; axes >> axis & 1 && k <= axis; k++)
+            d[k] -= rint(s[axis]) * box->m[axis][k];
+    return vec_norm2(d);
+}
+
 /* Row of the image of `gid` nearest to `row`; -1 if that image is not here. */
 static int nearest_image(const md_domain *domain, int row, int64_t gid)
 {
@@ -62,6 +76,8 @@ static int nearest_image(const md_domain *domain, int row, int64_t gid)
         double d[3];
         vec_sub(x[image], x[row], d);
         if (vec_norm2(d) < domain->limit2) return image;
+        if (domain->folded && folded2(&domain->box, domain->folded, d) < domain->limit2)
+            return image;
     }
     return -1;
 }

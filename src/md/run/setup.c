@@ -345,8 +345,9 @@ static sundog_status choose_lists_and_grid(const md_run_options *options, md_sys
 {
     double group_radius = md_topology_group_radius(system->topology);
     BASE_TRY(choose_device_and_lists(options, system));
-    system->reach =
-        (md_reach){md_device_scheme(options, system), system->rlist, group_radius};
+    system->reach = (md_reach){.scheme = md_device_scheme(options, system),
+                               .rlist = system->rlist,
+                               .group_radius = group_radius};
     sundog_status status = choose_grid(options, system);
     if (status != SUNDOG_OK && system->nstlist != system->params.nstlist && options->nstlist == 0) {
         md_grid_destroy(&system->grid);

@@ -15,7 +15,8 @@ static md_grid make(int nx, int ny, int nz, const double *rx)
 static void pulses_by_hand(void)
 {
     md_box box = box_cubic(4, 3, 2.4);
-    md_reach reach = {MD_SCHEME_RETURN, 0.9, 0.1};      /* needs 1.1 nm */
+    /* needs 1.1 nm */
+    md_reach reach = {.scheme = MD_SCHEME_RETURN, .rlist = 0.9, .group_radius = 0.1};
     int n[3];
     md_grid grid = make(3, 3, 3, NULL);                 /* 1.333, 1, 0.8 */
     md_grid_pulses(&grid, &box, &reach, n);
@@ -73,7 +74,7 @@ static bool says(const char *text)
 
 static void refuses(void)
 {
-    md_reach reach = {MD_SCHEME_RETURN, 0.9, 0.1};
+    md_reach reach = {.scheme = MD_SCHEME_RETURN, .rlist = 0.9, .group_radius = 0.1};
     md_box box = box_cubic(3, 3, 3);
     md_grid grid = make(22, 1, 1, NULL);        /* 0.136 nm: 8.07 cells in 1.1 nm */
     CHECK(md_grid_check(&grid, &box, &reach) == SUNDOG_ERR_INPUT);
@@ -101,7 +102,7 @@ static void refuses(void)
 /* Every answer can run; the largest number that an error names can run, the next ones cannot. */
 static void chooses(void)
 {
-    md_reach reach = {MD_SCHEME_RETURN, 0.9, 0.1};
+    md_reach reach = {.scheme = MD_SCHEME_RETURN, .rlist = 0.9, .group_radius = 0.1};
     md_box box = box_cubic(3, 3, 3);
     int n[3];
     CHECK_OK(md_grid_choose(8, &box, &reach, n));
@@ -128,6 +129,52 @@ static void chooses(void)
     CHECK(md_grid_choose(100000, &box, &reach, n) == SUNDOG_ERR_INPUT);
     CHECK(says("works is 4096 (16 x 16 x 16)"));
     CHECK(md_grid_choose(0, &box, &reach, n) == SUNDOG_ERR_ARGUMENT);
+}
+
+/* Wrapped rows: pulses of cut axes alone, a range by thickness, and scheme return only where a pair
+ * is in reach on one side. */
+static void wraps(void)
+{
+    md_reach reach = {
+        .scheme = MD_SCHEME_SHELL, .rlist = 0.9, .group_radius = 0.1, .wrapped = true};
+    md_box box = box_cubic(3.9, 3.9, 3.9), dodecahedron = box_dodecahedron(2.5);
+    int n[3];
+    md_grid grid = make(5, 2, 1, NULL);                 /* 0.78, 1.95, 3.9 */
+    md_grid_pulses(&grid, &box, &reach, n);
+    CHECK(n[0] == 2 && n[1] == 1 && n[2] == 0);
+    CHECK_OK(md_grid_check(&grid, &box, &reach));
+    reach.rlist = 1.9;                                  /* 2.1: not beyond the only other cell */
+    md_grid_pulses(&grid, &box, &reach, n);
+    CHECK(n[0] == 3 && n[1] == 1 && n[2] == 0);
+    CHECK_OK(md_grid_check(&grid, &box, &reach));
+    reach.rlist = 0.9;
+    reach.scheme = MD_SCHEME_RETURN;            /* beside a cell 3.12, 1.95: 2.0 is needed */
+    CHECK(md_grid_check(&grid, &box, &reach) == SUNDOG_ERR_INPUT);
+    CHECK(says("along y") && says("1.95 nm beside") && says("more than 2 nm"));
+    CHECK(says("scheme shell"));
+    reach.group_radius = 0.07;
+    CHECK_OK(md_grid_check(&grid, &box, &reach));
+    md_grid_destroy(&grid);
+    reach.group_radius = 0.1;
+    CHECK(md_grid_choose(2, &box, &reach, n) == SUNDOG_ERR_INPUT);
+    CHECK(says("works is 1 ("));
+    for (int n_domains = 3; n_domains < 60; n_domains++) {
+        if (md_grid_choose(n_domains, &box, &reach, n) != SUNDOG_OK) continue;
+        CHECK(n[0] != 2 && n[1] != 2 && n[2] != 2);
+        grid = make(n[0], n[1], n[2], NULL);
+        CHECK_OK(md_grid_check(&grid, &box, &reach));
+        md_grid_destroy(&grid);
+    }
+    reach.scheme = MD_SCHEME_SHELL;
+    CHECK_OK(md_grid_choose(2, &box, &reach, n));
+    CHECK(n[0] == 2 && n[1] == 1 && n[2] == 1);
+    /* the shortest period of the dodecahedron allows 1.25 nm, its thickness 2.5 sqrt(2) / 4 */
+    grid = make(1, 1, 1, NULL);
+    CHECK(md_grid_check(&grid, &dodecahedron, &reach) == SUNDOG_ERR_INPUT);
+    CHECK(says("0.8839 nm (half its smallest thickness"));
+    reach.wrapped = false;
+    CHECK_OK(md_grid_check(&grid, &dodecahedron, &reach));
+    md_grid_destroy(&grid);
 }
 
 /* Distance behind planes: never more than the true one (points sampled behind the planes), and
@@ -174,6 +221,7 @@ int main(void)
     finds_cells();
     refuses();
     chooses();
+    wraps();
     md_box cubic = box_cubic(4, 5, 6), dodecahedron = box_dodecahedron(4);
     md_box skewed = {{{4, 0, 0}, {1.9, 3, 0}, {-1.8, 1.4, 3}}};
     measures_wedges(&cubic);

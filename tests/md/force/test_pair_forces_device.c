@@ -347,7 +347,9 @@ static bool run_grid(job *j, const int *n, md_scheme scheme, const double *force
     pthread_t threads[LONG];
     char text[LONG];
     double cutoff = fmax(j->params.rcoulomb, j->params.rvdw);
-    j->options.reach = (md_reach){scheme, cutoff + 0.15, md_topology_group_radius(j->topology)};
+    j->options.reach = (md_reach){.scheme = scheme,
+                                  .rlist = cutoff + 0.15,
+                                  .group_radius = md_topology_group_radius(j->topology)};
     CHECK_OK(md_grid_create(n, even, &j->options.grid));
     if (md_grid_check(&j->options.grid, &j->gro.state.box, &j->options.reach) != SUNDOG_OK) {
         md_grid_destroy(&j->options.grid);
@@ -414,7 +416,9 @@ static void run_periodic(job *j)
     static const int one[3] = {1, 1, 1};
     sundog_team *team;
     md_domain *domain;
-    j->options.reach = (md_reach){MD_SCHEME_SHELL, 1.0, md_topology_group_radius(j->topology)};
+    j->options.reach = (md_reach){.scheme = MD_SCHEME_SHELL,
+                                  .rlist = 1.0,
+                                  .group_radius = md_topology_group_radius(j->topology)};
     CHECK_OK(md_grid_create(one, even, &j->options.grid));
     CHECK_OK(sundog_team_create_threads(1, &team));
     CHECK_OK(md_domain_create(team, j->topology, &j->gro.state.box, &j->options, &domain));

@@ -211,8 +211,9 @@ static void check_system(const char *name, md_constraints constraints)
     for (int m = 0; m < topology->n_moltypes; m++)
         check_molecule(&topology->moltype[m], units, &units->moltype[m]);
     job j = {.w = {.topology = topology, .state = &gro.state}, .units = units};
-    j.w.options.reach = (md_reach){MD_SCHEME_SHELL, fmin(1.0, md_box_max_range(&gro.state.box)),
-                                   md_topology_group_radius(topology)};
+    j.w.options.reach = (md_reach){.scheme = MD_SCHEME_SHELL,
+                                   .rlist = fmin(1.0, md_box_max_range(&gro.state.box)),
+                                   .group_radius = md_topology_group_radius(topology)};
     for (int g = 0; g < 3; g++) {
         CHECK_OK(md_grid_create(grids[g], even, &j.w.options.grid));
         world_run(world_n_ranks(&j.w), plan_rank, &j);

@@ -51,6 +51,7 @@ typedef struct bench {
     int64_t n_atoms;
     int n_domains;
     double useful;              /* pairs within the cut-off, both directions, owned rows */
+    double us_plan;             /* of the host's plan */
 } bench;
 
 typedef enum what { FORCE, FORCE_EARLY, FORCE_ENERGY, FILTER, SEARCH } what;
@@ -62,10 +63,11 @@ static void launch(bench *b, what w, int k)
     switch (w) {
     case FILTER: TRY(md_unit_lists_filter(b->lists, d_row, b->stream)); return;
     case SEARCH: TRY(md_unit_lists_search(b->lists, d_row, b->stream)); return;
-    default:
+    default: {
+        const md_unit_how how = {MD_UNIT_ALL, w == FORCE_EARLY, b->stream};
         TRY(md_unit_force_launch(b->force, view, d_row, b->d_f[k],
-                                 w == FORCE_ENERGY ? b->d_sums : NULL, w == FORCE_EARLY,
-                                 b->stream));
+                                 w == FORCE_ENERGY ? b->d_sums : NULL, &how));
+    }
     }
 }
 
@@ -167,11 +169,27 @@ static void *dev(const void *from, size_t n_bytes)
     return d;
 }
 
+/* The second of two, which has its memory. */
+static void time_plan(bench *b)
+{
+    struct timespec begin, end;
+    md_unit_plan_options options = {132, MD_UNIT_MOST, &b->frame};
+    md_unit_plan plan = {0};
+    for (int k = 0; k < 2; k++) {
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        TRY(md_unit_plan_make(b->units, b->topology, b->rows, &options, &plan));
+        clock_gettime(CLOCK_MONOTONIC, &end);
+    }
+    b->us_plan = 1e6 * (double)(end.tv_sec - begin.tv_sec) +
+                 1e-3 * (double)(end.tv_nsec - begin.tv_nsec);
+    md_unit_plan_destroy(&plan);
+}
+
 /* Relative RMS deviation of the forces from the plain kernel in double. */
 static double verify(bench *b)
 {
     size_t n = (size_t)b->rows->n_rows, n_owned = (size_t)b->rows->n_owned;
-    md_unit_plan_options options = {1, MD_UNIT_MOST};
+    md_unit_plan_options options = {1, MD_UNIT_MOST, &b->frame};
     md_unit_plan plan = {0};
     TRY(md_unit_plan_make(b->units, b->topology, b->rows, &options, &plan));
     md_row_force_rows plain = {.n_rows = (int)n, .n_owned = (int)n_owned,
@@ -182,7 +200,7 @@ static double verify(bench *b)
     plain.d_exclusion_start = dev(b->rows->exclusion_start, (n_owned + 1) * sizeof(int));
     plain.d_exclusion =
         dev(b->rows->exclusion, (size_t)b->rows->exclusion_start[n_owned] * sizeof(int));
-    memcpy(plain.scale, b->frame.scale, sizeof plain.scale);
+    plain.d_scale = dev(b->frame.scale, sizeof b->frame.scale);
     double(*d_exact)[3], *d_work, (*exact)[3] = base_alloc(n_owned * sizeof *exact);
     float(*f)[4] = base_alloc(n_owned * sizeof *f);
     TRY(cudaMalloc((void **)&d_exact, n * sizeof *d_exact));
@@ -199,6 +217,7 @@ static double verify(bench *b)
             all += pow(exact[i][k], 2);
         }
     void *const gone[] = {(void *)plain.d_row_word, (void *)plain.d_zone,
+                          (void *)plain.d_scale,
                           (void *)plain.d_exclusion_start, (void *)plain.d_exclusion, d_exact,
                           d_work};
     for (size_t k = 0; k < sizeof gone / sizeof gone[0]; k++) TRY(cudaFree(gone[k]));
@@ -225,8 +244,9 @@ static void print_case(bench *b, double rinner, double rlist, double off, const 
            (long long)b->n_atoms, b->n_domains, b->rows->n_owned, b->rows->n_rows, rinner, rlist,
            stats.threads, stats.n_blocks);
     printf("\"us_force\":%.2f,\"us_force_early\":%.2f,\"us_energy\":%.2f,\"us_filter\":%.2f,"
-           "\"us_search\":%.2f,\"pairs_useful\":%.4g,\"pairs_evaluated\":%.4g,\"useful\":%.3f,",
-           us[FORCE], us[FORCE_EARLY], us[FORCE_ENERGY], us[FILTER], us[SEARCH], b->useful,
+           "\"us_search\":%.2f,\"us_plan_host\":%.0f,\"pairs_useful\":%.4g,\"pairs_evaluated\":%.4g,\"useful\":%.3f,",
+           us[FORCE], us[FORCE_EARLY], us[FORCE_ENERGY], us[FILTER], us[SEARCH], b->us_plan,
+           b->useful,
            stats.pairs_evaluated, b->useful / stats.pairs_evaluated);
     printf("\"list_mb\":%.1f,\"slots\":%d,\"outer_slots\":%d,\"force_error\":%.1e,"
            "\"gpu\":\"%s\",\"cuda_driver\":%d,\"commit\":\"%s\",\"date\":\"%s\"}\n",
@@ -237,7 +257,7 @@ static void print_case(bench *b, double rinner, double rlist, double off, const 
 
 static void run_lists(bench *b, double rinner, double rlist, int threads)
 {
-    md_unit_lists_options options = {rlist, rinner, threads, 0};
+    md_unit_lists_options options = {rlist, rinner, threads, 0, false, NULL};
     double us[SEARCH + 1];
     TRY(md_unit_lists_create(b->units, b->topology, &options, &b->lists));
     TRY(md_unit_lists_rebuild(b->lists, b->rows, &b->frame, b->d_row[0], b->stream));
@@ -289,6 +309,7 @@ static void run_size(const char *systems, const char *name, const int copies[3],
     cut_ghosts(b.rows);
     md_unit_frame_of_box(&b.gro.state.box, &b.frame);
     upload_rows(&b);
+    time_plan(&b);
     static const int threads[] = {0, 384, 512, 640, 704, 768};
     for (int k = 0; k < (all_threads ? 6 : 1); k++) run_lists(&b, 0.92, 1.1, threads[k]);
     run_lists(&b, 0.95, 1.1, 0);

@@ -163,17 +163,18 @@ static __device__ __forceinline__ float2 lj_at(const char *lj, uint32_t at)
 /* Copy what is in reach into shared memory; slot 0 is out of reach of everything. */
 template <int LJ>
 static __device__ __forceinline__ void copy_slots(const md_unit_view &v,
-                                                  const unit_parameters<float> &p, const int4 *row,
-                                                  float4 *slots, float2 *lj)
+                                                  const unit_parameters<float> &p, int n,
+                                                  const int4 *row, float4 *slots, float2 *lj)
 {
     enum { AHEAD = 4 };
-    const int b = blockIdx.x, t = threadIdx.x, T = blockDim.x, n = v.n_slots[b];
+    const int b = blockIdx.x, t = threadIdx.x, T = blockDim.x;
     const int4 centre = ((const int4 *)v.centre)[b];
     const uint32_t *word = v.slot + (size_t)b * v.slot_capacity, mask = (1u << v.row_bits) - 1;
     uint32_t w[AHEAD];
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) w[k] = t + k * T < n ? __ldg(word + t + k * T) : 0;
     wait_for_previous();
+    const unit_scale scale = unit_scale_of(v.scale);
     for (int first = t; first < n; first += AHEAD * T) {
         int4 r[AHEAD];
         float4 kind[AHEAD];
@@ -186,7 +187,7 @@ static __device__ __forceinline__ void copy_slots(const md_unit_view &v,
         for (int k = 0; k < AHEAD; k++) {
             int s = first + k * T;
             if (s >= n) break;
-            float3 d = unit_offset(r[k], centre, v.scale);
+            float3 d = unit_offset(r[k], centre, scale);
             slots[s] = make_float4(d.x, d.y, d.z, kind[k].x);
             lj[s] = LJ == UNIT_LJ_PRODUCT ? make_float2(kind[k].y, kind[k].z)
                                           : make_float2(kind[k].w, 0.f);
@@ -350,22 +351,28 @@ static __device__ void sum_block(const lane_sums &sum, double *sums)
 /* Pair forces of the units of a block.
  *   grid     a block of units each          thread   a lane of the lists: three atoms
  *   reads    row, lists                     writes   f of the units' rows; block_sums (ENERGY)
+ * Blocks of the other part end at once.
  */
 template <int LJ, int MODIFIER, bool VANISHES, bool ENERGY>
 static __global__ void __launch_bounds__(MOST, 1)
     unit_force(const __grid_constant__ md_unit_view v,
-               const __grid_constant__ unit_parameters<float> p, const int4 *__restrict__ row,
-               float (*__restrict__ f)[4], double *__restrict__ block_sums)
+               const __grid_constant__ unit_parameters<float> p, md_unit_part part,
+               const int4 *__restrict__ row, float (*__restrict__ f)[4],
+               double *__restrict__ block_sums)
 {
     extern __shared__ float4 shared[];
     char *slots = (char *)shared, *lj = slots + (size_t)v.slot_capacity * sizeof(float4);
-    const int b = blockIdx.x, t = threadIdx.x;
+    const int b = blockIdx.x, t = threadIdx.x, n_slots = __ldg(v.n_slots + b);
     const int4 w = __ldg((const int4 *)v.warp + (size_t)b * (blockDim.x / 32) + (t >> 5));
     const uint2 lane = __ldg((const uint2 *)v.lane + (size_t)b * blockDim.x + t);
     lane_list list = {v.list + (size_t)b * v.list_capacity + w.x + (t & 31), 0, 0};
     list.now = __ldg(list.next);
     list.then = __ldg(list.next + 32);
-    copy_slots<LJ>(v, p, row, shared, (float2 *)lj);
+    if (part != MD_UNIT_ALL && (part == MD_UNIT_BORDER) != (n_slots >= MD_UNIT_BORDER_BLOCK)) {
+        wait_for_previous();            /* who waits for this kernel waits for that one, too */
+        return;
+    }
+    copy_slots<LJ>(v, p, n_slots & (MD_UNIT_BORDER_BLOCK - 1), row, shared, (float2 *)lj);
     __syncthreads();
     lane_atoms i;
     float2 lj_i[MD_UNIT];
@@ -420,8 +427,8 @@ void unit_add_blocks(const double *block_sums, int n, double *sums, cudaStream_t
     add_blocks<<<1, 32 * MD_N_SUMS, 0, stream>>>(block_sums, n, sums);
 }
 
-typedef void (*unit_kernel)(const md_unit_view, const unit_parameters<float>, const int4 *,
-                            float (*)[4], double *);
+typedef void (*unit_kernel)(const md_unit_view, const unit_parameters<float>, md_unit_part,
+                            const int4 *, float (*)[4], double *);
 
 template <int LJ, int MODIFIER> static unit_kernel kernel_with(bool vanishes, bool energy)
 {
@@ -470,21 +477,18 @@ cudaError_t unit_force_allow(const md_unit_force *force, int shared_bytes)
 }
 
 cudaError_t unit_force_start(const md_unit_force *force, const md_unit_view *view, const int4 *row,
-                             float (*f)[4], double *sums, bool early, cudaStream_t stream)
+                             float (*f)[4], bool energy, const md_unit_how *how)
 {
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)view->n_blocks);
     config.blockDim = dim3((unsigned)view->threads);
     config.dynamicSmemBytes = (size_t)shared_bytes_of(view);
-    config.stream = stream;
+    config.stream = (cudaStream_t)how->stream;
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &attribute;
-    config.numAttrs = early && force->starts_early ? 1 : 0;
-    cudaError_t error = cudaLaunchKernelEx(&config, choose_kernel(force, sums != NULL), *view,
-                                           force->p, row, f, force->d_block_sums);
-    if (error != cudaSuccess || !sums) return error;
-    unit_add_blocks(force->d_block_sums, view->n_blocks, sums, stream);
-    return cudaGetLastError();
+    config.numAttrs = how->early && force->starts_early ? 1 : 0;
+    return cudaLaunchKernelEx(&config, choose_kernel(force, energy), *view, force->p, how->part,
+                              row, f, force->d_block_sums);
 }

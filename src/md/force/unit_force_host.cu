@@ -11,7 +11,8 @@ extern "C" {
 
 cudaError_t unit_force_allow(const md_unit_force *force, int shared_bytes);
 cudaError_t unit_force_start(const md_unit_force *force, const md_unit_view *view, const int4 *row,
-                             float (*f)[4], double *sums, bool early, cudaStream_t stream);
+                             float (*f)[4], bool energy, const md_unit_how *how);
+void unit_add_blocks(const double *block_sums, int n, double *sums, cudaStream_t stream);
 
 template <typename real>
 static void set_parameters(const md_nonbonded *nb, unit_parameters<real> *p)
@@ -149,13 +150,18 @@ extern "C" sundog_status md_unit_force_prepare(md_unit_force *force, const md_un
 
 extern "C" sundog_status md_unit_force_launch(md_unit_force *force, const md_unit_view *view,
                                               const md_device_row *d_row, float (*d_f)[4],
-                                              double *d_sums, bool early, void *stream)
+                                              double *d_sums, const md_unit_how *how)
 {
-    cudaStream_t s = (cudaStream_t)stream;
-    if (view->n_blocks == 0) {
-        if (!d_sums) return SUNDOG_OK;
-        return DEVICE_CHECK(cudaMemsetAsync(d_sums, 0, MD_N_SUMS * sizeof *d_sums, s));
-    }
     const int4 *row = (const int4 *)d_row;
-    return DEVICE_CHECK(unit_force_start(force, view, row, d_f, d_sums, early, s));
+    if (view->n_blocks > 0)
+        BASE_TRY(DEVICE_CHECK(unit_force_start(force, view, row, d_f, d_sums != NULL, how)));
+    if (!d_sums || how->part != MD_UNIT_ALL) return SUNDOG_OK;
+    return md_unit_force_add_sums(force, view, d_sums, how->stream);
+}
+
+extern "C" sundog_status md_unit_force_add_sums(md_unit_force *force, const md_unit_view *view,
+                                                double *d_sums, void *stream)
+{
+    unit_add_blocks(force->d_block_sums, view->n_blocks, d_sums, (cudaStream_t)stream);
+    return DEVICE_CHECK(cudaGetLastError());
 }

@@ -160,13 +160,14 @@ static __device__ void choose(const unit_arrays &p, filter_shared &s, const filt
     s.work[u] = work_of(n_charge, n_all, s.n_tail[u], s.many_lj[u]);
 }
 
-/* Step 3; returns the number of inner slots, the empty one included. */
+/* Step 3; returns the number of inner slots, the empty one included. *border: ghosts among them. */
 static __device__ int number_slots(const unit_arrays &p, filter_shared &s, const filter_places &at,
-                                   int n_outer)
+                                   int n_outer, int *border)
 {
     const int each = (n_outer + UNIT_BUILDERS - 1) / UNIT_BUILDERS;
     const int begin = min(n_outer, (int)threadIdx.x * each), end = min(n_outer, begin + each);
-    int mine = 0, total;
+    const uint32_t row_mask = (1u << p.view.row_bits) - 1, n_owned = (uint32_t)p.numbers->n_owned;
+    int mine = 0, total, ghosts = 0;
     for (int o = begin; o < end; o++) mine += at.number[o];
     int next = 1 + unit_scan(mine, s.scan, &total);
     const bool fits = total + 1 <= p.view.slot_capacity;
@@ -175,13 +176,16 @@ static __device__ int number_slots(const unit_arrays &p, filter_shared &s, const
     for (int o = begin; o < end; o++) {
         if (!at.number[o]) continue;
         at.number[o] = (uint16_t)next;
-        if (fits) slot[next] = outer[o];
+        const uint32_t word = outer[o];
+        ghosts |= (word & row_mask) >= n_owned;
+        if (fits) slot[next] = word;
         next++;
     }
     if (threadIdx.x == 0) {
         if (fits) slot[0] = 0;
         atomicMax(&p.need->slots, total + 1);
     }
+    *border = __syncthreads_or(ghosts);
     return total + 1;
 }
 
@@ -425,10 +429,11 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     const int n_outer = p.n_outer_slots[b];
     const int4 centre = p.centre[b];
     const uint32_t row_mask = (1u << p.view.row_bits) - 1;
+    const unit_scale scale = unit_scale_of(p.view.scale);
 #pragma unroll 4
     for (int o = t; o < n_outer; o += UNIT_BUILDERS) {
         uint32_t word = p.outer_slot[(size_t)b * p.outer_capacity + o];
-        float3 d = unit_offset(row[word & row_mask], centre, p.view.scale);
+        float3 d = unit_offset(row[word & row_mask], centre, scale);
         at.x[o] = make_float4(d.x, d.y, d.z, unit_room(d, p.rinner));
         at.number[o] = 0;
     }
@@ -437,7 +442,8 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     __syncthreads();
     for (int u = warp; u < n_units; u += WARPS) choose(p, s, at, first, u);
     __syncthreads();
-    const int n_slots = number_slots(p, s, at, n_outer);
+    int border;
+    const int n_slots = number_slots(p, s, at, n_outer, &border);
     deal_lanes(p, s, n_units);
     int total, mine = t < n_units ? s.n_all[t] + s.n_charge[t] : 0;
     __syncthreads();
@@ -462,7 +468,8 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     if (t == 0) {
         atomicMax(&p.need->entries, total);
         atomicMax(&p.need->list_words, words);
-        p.n_slots[b] = fits ? n_slots : 1;
+        if (!fits && n_outer > 0) p.need->overflow = 1;
+        p.n_slots[b] = (fits ? n_slots : 1) | (border ? MD_UNIT_BORDER_BLOCK : 0);
     }
     if (!plays) return;
     if (fits) write_lists(p, s, at, d, w);

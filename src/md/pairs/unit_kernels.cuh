@@ -20,16 +20,23 @@ enum {
 typedef struct unit_need {
     int leaves, outer_slots, candidates, unit_list, slots, list_words, entries;
     int images;                 /* 1: a block reaches beyond half a period */
+    int overflow;               /* 1: any of these was too much since the last rebuild */
 } unit_need;
+
+/* What differs between rebuilds: in device memory, so that captured graphs stay valid. */
+typedef struct unit_numbers {
+    float scale[6];             /* of the frame */
+    int n_leaves, n_owned;
+} unit_numbers;
 
 typedef struct unit_arrays {
     md_unit_view view;
-    int n_leaves, n_rows;
+    int leaf_capacity;
     int outer_capacity, unit_capacity;  /* slots of a block; entries of a unit, whole chunks */
     int candidates;                     /* of a warp's units, at most; a multiple of 32 */
     int filter_bytes;                   /* of the part of shared memory that changes its use */
-    float rlist, rinner, half[3];
-    bool skewed;
+    float rlist, rinner;
+    const unit_numbers *numbers;
     const int *leaf_row;
     const uint32_t *row_word, *row_gid;
     const uint8_t *row_charge_only;

@@ -19,7 +19,7 @@ enum {
 enum list_memory {
     LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL_START, TAIL_ROW,
     TAIL_MASK, TAIL_GID, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE, OUTER_SLOT,
-    N_OUTER_SLOTS, OUTER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, N_MEMORY
+    N_OUTER_SLOTS, OUTER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, NUMBERS, N_MEMORY
 };
 
 struct md_unit_lists {
@@ -29,6 +29,9 @@ struct md_unit_lists {
     md_unit_plan plan;
     int n_processors, shared_bytes, most_outer, filter_shared;
     int most_units;             /* of a block, as found to fit */
+    double spare;               /* room for what is needed times this */
+    uint64_t generation;
+    unit_numbers numbers;
     unit_arrays arrays;
     device_array memory[N_MEMORY];
 };
@@ -76,11 +79,12 @@ extern "C" sundog_status md_unit_lists_create(const md_units *units, const md_to
     lists->most_outer =
         (shared_bytes - search_static) / (int)unit_search_bytes(32) * 32;
     lists->most_units = options->most_units ? options->most_units : MD_UNIT_MOST;
-    lists->arrays.outer_capacity = 1024;
-    lists->arrays.candidates = 1024;
-    lists->arrays.unit_capacity = 512;
-    lists->arrays.view.slot_capacity = 1024;
-    lists->arrays.view.list_capacity = 16384;
+    lists->spare = options->tight ? 1 : 1.2;
+    lists->arrays.outer_capacity = options->tight ? 64 : 1024;
+    lists->arrays.candidates = options->tight ? 32 : 1024;
+    lists->arrays.unit_capacity = options->tight ? 64 : 512;
+    lists->arrays.view.slot_capacity = options->tight ? 32 : 1024;
+    lists->arrays.view.list_capacity = options->tight ? 128 : 16384;
     *out = lists;
     return SUNDOG_OK;
 }
@@ -121,23 +125,26 @@ static sundog_status upload_plan(md_unit_lists *l, cudaStream_t stream)
     return upload(l, TAIL_GID, p->tail_gid, units * sizeof *p->tail_gid, stream);
 }
 
-/* Lanes of a block of the force kernel: many blocks run best two to a multiprocessor. */
+/* Lanes of a block of the force kernel: many blocks run best two to a multiprocessor. At the
+ * threshold what there is stays: another number would invalidate graphs. */
 static int choose_threads(const md_unit_lists *l)
 {
+    const int now = l->arrays.view.threads;
     if (l->options.threads) return l->options.threads;
     if (l->plan.n_blocks > l->n_processors) return MD_UNIT_THREADS / 2;
-    return l->plan.n_units > 80 * l->plan.n_blocks ? MD_UNIT_THREADS : 640;
+    const int threshold = now == 640 ? 84 : now == MD_UNIT_THREADS ? 76 : 80;
+    return l->plan.n_units > threshold * l->plan.n_blocks ? MD_UNIT_THREADS : 640;
 }
 
 static sundog_status reserve(md_unit_lists *l)
 {
     unit_arrays *a = &l->arrays;
     size_t blocks = (size_t)l->plan.n_blocks, units = (size_t)l->plan.n_units;
-    size_t threads = (size_t)choose_threads(l);
+    size_t threads = (size_t)a->view.threads;
     const size_t bytes[N_MEMORY - TAIL_SLOT] = {
         (size_t)l->plan.n_tail * sizeof(uint16_t),
-        (size_t)l->plan.n_leaves * sizeof(int4),
-        (size_t)l->plan.n_leaves * sizeof(float4),
+        (size_t)a->leaf_capacity * sizeof(int4),
+        (size_t)a->leaf_capacity * sizeof(float4),
         blocks * (UNIT_BUILDERS / 32) * (size_t)a->candidates * sizeof(uint16_t),
         blocks * sizeof(int4),
         blocks * (size_t)a->outer_capacity * sizeof(uint32_t),
@@ -150,7 +157,8 @@ static sundog_status reserve(md_unit_lists *l)
         blocks * (threads / 32) * sizeof(md_unit_warp),
         blocks * threads * sizeof(uint2),
         blocks * MD_UNIT_MOST * sizeof(uint32_t),
-        sizeof(unit_need)};
+        sizeof(unit_need),
+        sizeof(unit_numbers)};
     for (int k = TAIL_SLOT; k < N_MEMORY; k++)
         BASE_TRY(device_reserve(&l->memory[k], bytes[k - TAIL_SLOT]));
     return SUNDOG_OK;
@@ -184,7 +192,9 @@ static void set_pointers(md_unit_lists *l)
     a->lane = (uint2 *)m[LANE].d;
     a->lanes = (uint32_t *)m[LANES].d;
     a->need = (unit_need *)m[NEED].d;
+    a->numbers = (const unit_numbers *)m[NUMBERS].d;
     md_unit_view *v = &a->view;
+    v->scale = l->options.d_box ? l->options.d_box->unit : a->numbers->scale;
     v->centre = (const int(*)[4])a->centre;
     v->block_start = (const int *)m[BLOCK_START].d;
     v->unit = (const int(*)[4])m[UNIT].d;
@@ -199,18 +209,16 @@ static void set_pointers(md_unit_lists *l)
 static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
 {
     unit_arrays *a = &l->arrays;
-    a->n_leaves = l->plan.n_leaves;
-    a->n_rows = l->plan.n_rows;
+    const int n_leaves = l->plan.n_leaves;
+    memcpy(l->numbers.scale, frame->scale, sizeof l->numbers.scale);
+    l->numbers.n_leaves = n_leaves;
+    l->numbers.n_owned = l->plan.n_owned;
+    if (n_leaves > a->leaf_capacity) a->leaf_capacity = n_leaves + n_leaves / 8;
     a->rlist = (float)l->options.rlist;
     a->rinner = (float)l->options.rinner;
-    memcpy(a->half, frame->half, sizeof a->half);
-    a->skewed = frame->skewed;
     a->view.n_blocks = l->plan.n_blocks;
-    a->view.n_units = l->plan.n_units;
-    a->view.n_owned = l->plan.n_owned;
     a->view.threads = choose_threads(l);
     a->view.row_bits = l->plan.row_bits;
-    memcpy(a->view.scale, frame->scale, sizeof a->view.scale);
 }
 
 /* A capacity with something to spare for atoms that move on. */
@@ -230,11 +238,11 @@ static int filter_bytes(const md_unit_lists *l, int outer_capacity, int unit_cap
 static bool make_room(md_unit_lists *l, const unit_need *need, bool *smaller)
 {
     unit_arrays *a = &l->arrays;
-    int outer = room(a->outer_capacity, need->outer_slots, 1.2, 64);
-    int candidates = room(a->candidates, need->candidates, 1.2, 32);
-    int unit = room(a->unit_capacity, need->unit_list, 1.2, 64);
-    int slots = room(a->view.slot_capacity, need->slots, 1.2, 32);
-    int words = room(a->view.list_capacity, need->list_words, 1.2, 128);
+    int outer = room(a->outer_capacity, need->outer_slots, l->spare, 64);
+    int candidates = room(a->candidates, need->candidates, l->spare, 32);
+    int unit = room(a->unit_capacity, need->unit_list, l->spare, 64);
+    int slots = room(a->view.slot_capacity, need->slots, l->spare, 32);
+    int words = room(a->view.list_capacity, need->list_words, l->spare, 128);
     if (outer > l->most_outer) outer = l->most_outer;
     if (slots > MOST_SLOTS) slots = MOST_SLOTS;
     *smaller = need->images || need->leaves > UNIT_LEAVES || need->outer_slots > outer ||
@@ -266,6 +274,7 @@ static sundog_status build(md_unit_lists *l, const md_device_row *d_row, unit_ne
     BASE_TRY(reserve(l));
     set_pointers(l);
     l->arrays.filter_bytes = filter_bytes(l, l->arrays.outer_capacity, l->arrays.unit_capacity);
+    BASE_TRY(upload(l, NUMBERS, &l->numbers, sizeof l->numbers, stream));
     BASE_TRY(DEVICE_CHECK(cudaMemsetAsync(l->arrays.need, 0, sizeof *need, stream)));
     BASE_TRY(md_unit_lists_search(l, d_row, stream));
     return read_need(l, need, stream);
@@ -277,8 +286,9 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
 {
     md_unit_lists *l = lists;
     cudaStream_t s = (cudaStream_t)stream;
+    const unit_arrays before = l->arrays;
     for (;;) {
-        md_unit_plan_options options = {l->n_processors, l->most_units};
+        md_unit_plan_options options = {l->n_processors, l->most_units, frame};
         BASE_TRY(md_unit_plan_make(l->units, l->topology, rows, &options, &l->plan));
         BASE_TRY(upload_plan(l, s));
         set_numbers(l, frame);
@@ -286,7 +296,10 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
         bool smaller;
         do BASE_TRY(build(l, d_row, &need, s));
         while (make_room(l, &need, &smaller) && !smaller);
-        if (!smaller) return SUNDOG_OK;
+        if (!smaller) {
+            if (memcmp(&before, &l->arrays, sizeof before) != 0) l->generation++;
+            return SUNDOG_OK;
+        }
         if (l->most_units <= 1)
             return base_fail(SUNDOG_ERR_UNSUPPORTED,
                              need.images
@@ -315,17 +328,23 @@ extern "C" sundog_status md_unit_lists_filter(md_unit_lists *lists, const md_dev
 
 extern "C" sundog_status md_unit_lists_check(md_unit_lists *lists, void *stream)
 {
-    const unit_arrays *a = &lists->arrays;
     unit_need need;
     BASE_TRY(read_need(lists, &need, (cudaStream_t)stream));
-    if (need.images || need.leaves > UNIT_LEAVES || need.outer_slots > a->outer_capacity ||
-        need.candidates > a->candidates || need.unit_list > a->unit_capacity ||
-        need.slots > a->view.slot_capacity || need.list_words > a->view.list_capacity ||
-        need.entries * 2 > a->filter_bytes)
+    if (need.overflow)
         return base_fail(SUNDOG_ERR_UNSUPPORTED,
                          "pair lists on the GPU overflowed: a block of atoms has become much "
                          "denser since the last repartition");
     return SUNDOG_OK;
+}
+
+extern "C" const int *md_unit_lists_overflow(const md_unit_lists *lists)
+{
+    return &lists->arrays.need->overflow;
+}
+
+extern "C" uint64_t md_unit_lists_generation(const md_unit_lists *lists)
+{
+    return lists->generation;
 }
 
 extern "C" const md_unit_view *md_unit_lists_view(const md_unit_lists *lists)

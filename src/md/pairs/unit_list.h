@@ -10,8 +10,13 @@
  *      warp of the force kernel | tail | charge-only partners | all other partners (and some of the
  *      32-bit words, 32 a row   | slot, mask | slot, slot     | charge-only ones, to fill up)
  *
- * Nothing is ever cut off silently: a kernel that runs out of room says so (md_unit_lists_check),
- * and md_unit_lists_rebuild makes room and starts again.
+ * Nothing is ever cut off silently: a kernel that runs out of room says so in a word of device
+ * memory (md_unit_lists_overflow), and md_unit_lists_rebuild makes room and starts again.
+ *
+ * Graphs. search, filter and the force kernel may be captured. What changes from step to step or
+ * from rebuild to rebuild (the box, numbers of rows, units and leaves) is read from device memory.
+ * A rebuild leaves captured graphs valid unless an array had to grow or the number of blocks
+ * changed: md_unit_lists_generation says so.
  */
 #ifndef MD_UNIT_LIST_H
 #define MD_UNIT_LIST_H
@@ -29,6 +34,10 @@ typedef struct md_unit_lists_options {
     int threads;                        /* of a block of the force kernel, a multiple of 32, from
                                            MD_UNIT_MOST to MD_UNIT_THREADS; 0: as suits the size */
     int most_units;                     /* of a block; 0: MD_UNIT_MOST */
+    bool tight;                         /* room for no more than a rebuild needed: so that tests can
+                                           make lists overflow */
+    const md_device_box *d_box;         /* the box of the rows, in device memory; outlives the
+                                           lists. NULL: that of the frame given at a rebuild */
 } md_unit_lists_options;
 
 enum { MD_UNIT_THREADS = 768 };
@@ -41,18 +50,21 @@ typedef struct md_unit_warp {
                                            one atom with Lennard-Jones */
 } md_unit_warp;
 
+/* Set in n_slots of a block that has ghosts (rows that are not owned) among its slots. */
+enum { MD_UNIT_BORDER_BLOCK = 1 << 30 };
+
 /* What the force kernel reads; all pointers are on the device. */
 typedef struct md_unit_view {
-    int n_blocks, n_units, n_owned, threads;
+    int n_blocks, threads;
     int row_bits, slot_capacity, list_capacity;         /* of a block */
-    float scale[6];
+    const float *scale;                 /* [6] as md_device_box.unit */
     const int (*centre)[4];             /* [n_blocks] fractions; [3]: a float, a distance (nm) from
                                            the centre that is out of reach of all, along any axis */
     const int *block_start;             /* [n_blocks + 1] */
     const int (*unit)[4];
     const uint32_t *slot;               /* [n_blocks][slot_capacity] row | kind << row_bits; the
                                            first is empty */
-    const int *n_slots;                 /* [n_blocks] */
+    const int *n_slots;                 /* [n_blocks], perhaps | MD_UNIT_BORDER_BLOCK */
     const uint32_t *list;               /* [n_blocks][list_capacity] */
     const md_unit_warp *warp;           /* [n_blocks][threads / 32] */
     const uint32_t (*lane)[2];          /* [n_blocks][threads] slots of the unit's atoms, 16 bits
@@ -77,7 +89,13 @@ sundog_status md_unit_lists_filter(md_unit_lists *lists, const md_device_row *d_
 /* Waits for the stream. SUNDOG_ERR_UNSUPPORTED if lists overflowed since the last rebuild: forces
  * computed since are wrong; rebuild and repeat. */
 sundog_status md_unit_lists_check(md_unit_lists *lists, void *stream);
+/* The same without waiting: a word in device memory, 0 or, once lists overflowed, 1 until the next
+ * rebuild. To be copied in stream order behind search or filter. */
+const int *md_unit_lists_overflow(const md_unit_lists *lists);
 const md_unit_view *md_unit_lists_view(const md_unit_lists *lists);
+/* Changes when something that a captured graph holds has changed: the view, md_unit_lists_overflow,
+ * or a launch of search or filter. To be asked after each rebuild. */
+uint64_t md_unit_lists_generation(const md_unit_lists *lists);
 
 /* For reports; waits for the device. Pairs evaluated count each direction and all padding. */
 typedef struct md_unit_lists_stats {

@@ -11,6 +11,7 @@
 #include "md/core/vec.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Atoms of one unit may stand apart when a molecule is in several constraint groups, which wrap one
@@ -26,8 +27,6 @@ static void finish_frame(const md_box *box, md_unit_frame *frame)
     memcpy(frame->m, box->m, sizeof frame->m);
     for (int k = 0; k < 6; k++)
         frame->scale[k] = (float)(box->m[place[k][0]][place[k][1]] * 0x1p-32);
-    for (int k = 0; k < 3; k++) frame->half[k] = (float)(0.5 * md_box_thickness(box, k));
-    frame->skewed = !md_box_is_orthogonal(box);
 }
 
 void md_unit_frame_of_rows(const md_rows *rows, md_unit_frame *frame)
@@ -98,7 +97,7 @@ static keyed *sort_by_key(keyed *items, keyed *other, int n)
 
 typedef struct found_unit {
     int row[4];
-    double x[3];                /* middle */
+    double x[3];                /* middle, from rows->origin */
 } found_unit;
 
 /* What halving moves about: 16 bytes, in place, so that it reads memory in order. */
@@ -112,6 +111,7 @@ typedef struct maker {
     const md_topology *topology;
     const md_rows *rows;
     md_unit_plan *plan;
+    const md_unit_frame *frame;
     found_unit *found;
     int n_found;
     middle *order;
@@ -142,6 +142,18 @@ static void identify(const maker *m, keyed *owned)
     }
 }
 
+/* a - b, images nearest in fractions of the frame. */
+static void displacement(const maker *m, const double a[3], const double b[3], double d[3])
+{
+    vec_sub(a, b, d);
+    if (!m->frame) return;
+    const double(*period)[3] = m->frame->m;
+    for (int axis = 2; axis >= 0; axis--) {
+        double n = rint(d[axis] / period[axis][axis]);
+        for (int k = 0; k <= axis; k++) d[k] -= n * period[axis][k];
+    }
+}
+
 static int kind_of_row(const maker *m, int row)
 {
     return (int)(m->plan->row_word[row] >> m->plan->row_bits);
@@ -150,12 +162,15 @@ static int kind_of_row(const maker *m, int row)
 static void add_unit(maker *m, const int *row, int n)
 {
     found_unit *u = &m->found[m->n_found++];
+    const double(*x)[3] = (const double(*)[3])m->rows->x;
     int n_lj = 0;
-    memset(u->x, 0, sizeof u->x);
+    displacement(m, x[row[0]], m->rows->origin, u->x);
     for (int k = 0; k < MD_UNIT; k++) {
         u->row[k] = k < n ? row[k] : -1;
         if (k >= n) continue;
-        for (int a = 0; a < 3; a++) u->x[a] += m->rows->x[row[k]][a] / n;
+        double d[3];
+        displacement(m, x[row[k]], x[row[0]], d);
+        for (int a = 0; a < 3; a++) u->x[a] += d[a] / n;
         if (m->units->kind[kind_of_row(m, row[k])].has_lj) n_lj++;
     }
     u->row[3] = n_lj > 1;
@@ -170,7 +185,7 @@ static void add_units_near(maker *m, const keyed *item, int n)
         if (taken[k]) continue;
         for (int l = k; l < n; l++) {
             double d[3];
-            vec_sub(m->rows->x[item[l].value], m->rows->x[item[k].value], d);
+            displacement(m, m->rows->x[item[l].value], m->rows->x[item[k].value], d);
             if (taken[l] || vec_norm2(d) > unit_reach_nm * unit_reach_nm) continue;
             taken[l] = true;
             row[here++] = item[l].value;
@@ -250,7 +265,8 @@ static void halve(maker *m, int first, int end, int n_blocks, int block)
     halve(m, cut, end, inside ? 0 : n_blocks - left, block + left);
 }
 
-static int count_blocks(int n_units, const md_unit_plan_options *options)
+/* now: how many there are; a few more or less than are best invalidate no graph. */
+static int count_blocks(int n_units, int now, const md_unit_plan_options *options)
 {
     enum { FEWEST = 8 };        /* units of a block: below, the copied surroundings are all cost */
     int most = options->most_units, n = options->n_processors;
@@ -259,19 +275,21 @@ static int count_blocks(int n_units, const md_unit_plan_options *options)
     int useful = n_units / (most < FEWEST ? most : FEWEST);
     if (blocks > useful) blocks = useful;
     int needed = (n_units + most - 1) / most;
-    return blocks < needed ? needed : blocks;
+    if (blocks < needed) blocks = needed;
+    bool close = now >= needed && now <= n_units && 10 * abs(now - blocks) <= blocks;
+    return close && blocks % n ? now : blocks;
 }
 
 static void make_blocks(maker *m, const md_unit_plan_options *options)
 {
     md_unit_plan *plan = m->plan;
     plan->n_units = m->n_found;
-    plan->n_blocks = count_blocks(m->n_found, options);
+    plan->n_blocks = count_blocks(m->n_found, plan->n_blocks, options);
     m->order = base_alloc(((size_t)m->n_found + 1) * sizeof *m->order);
     for (int u = 0; u < m->n_found; u++) {
         m->order[u].unit = u;
         for (int k = 0; k < 3; k++)
-            m->order[u].x[k] = (float)(m->found[u].x[k] - m->rows->origin[k]);
+            m->order[u].x[k] = (float)m->found[u].x[k];
     }
     BASE_RESERVE(plan->block_start, plan->capacity_block, plan->n_blocks + 1);
     BASE_RESERVE(plan->unit, plan->capacity_unit, plan->n_units + 1);
@@ -293,18 +311,23 @@ static uint64_t spread_bits(uint64_t v)
 }
 
 /* Rows along a Morton curve, cut every 32. */
-static void make_leaves(const md_rows *rows, md_unit_plan *plan)
+static void make_leaves(const maker *m)
 {
+    const md_rows *rows = m->rows;
+    md_unit_plan *plan = m->plan;
     int n = rows->n_rows;
     double lo[3] = {INFINITY, INFINITY, INFINITY};
+    double(*x)[3] = base_alloc(((size_t)n + 1) * sizeof *x);
     keyed *items = base_alloc(((size_t)n + 1) * sizeof *items);
     keyed *other = base_alloc(((size_t)n + 1) * sizeof *other);
-    for (int row = 0; row < n; row++)
-        for (int k = 0; k < 3; k++) lo[k] = fmin(lo[k], rows->x[row][k]);
+    for (int row = 0; row < n; row++) {
+        displacement(m, rows->x[row], rows->origin, x[row]);
+        for (int k = 0; k < 3; k++) lo[k] = fmin(lo[k], x[row][k]);
+    }
     for (int row = 0; row < n; row++) {
         uint64_t key = 0;
         for (int k = 0; k < 3; k++) {
-            double bin = fmin((rows->x[row][k] - lo[k]) / leaf_bin_nm, 2097151);
+            double bin = fmin((x[row][k] - lo[k]) / leaf_bin_nm, 2097151);
             key |= spread_bits((uint64_t)bin) << k;
         }
         items[row] = (keyed){key, row};
@@ -314,6 +337,7 @@ static void make_leaves(const md_rows *rows, md_unit_plan *plan)
     int n_places = plan->n_leaves * MD_UNIT_LEAF;
     BASE_RESERVE(plan->leaf_row, plan->capacity_leaf, n_places + 1);
     for (int k = 0; k < n_places; k++) plan->leaf_row[k] = k < n ? sorted[k].value : -1;
+    base_free(x);
     base_free(items);
     base_free(other);
 }
@@ -375,7 +399,7 @@ sundog_status md_unit_plan_make(const md_units *units, const md_topology *topolo
                                 const md_rows *rows, const md_unit_plan_options *options,
                                 md_unit_plan *plan)
 {
-    int row_bits = 1;
+    int row_bits = plan->row_bits > 0 ? plan->row_bits : 1;
     while (row_bits < 31 && rows->n_rows > 1 << row_bits) row_bits++;
     if ((uint64_t)units->n_kinds > (uint64_t)1 << (32 - row_bits))
         return base_fail(SUNDOG_ERR_UNSUPPORTED,
@@ -388,10 +412,14 @@ sundog_status md_unit_plan_make(const md_units *units, const md_topology *topolo
     BASE_RESERVE(plan->row_word, plan->capacity_word, rows->n_rows + 1);
     BASE_RESERVE(plan->row_gid, plan->capacity_gid, rows->n_rows + 1);
     BASE_RESERVE(plan->row_charge_only, plan->capacity_charge_only, rows->n_rows + 1);
-    maker m = {.units = units, .topology = topology, .rows = rows, .plan = plan};
+    maker m = {.units = units,
+               .topology = topology,
+               .rows = rows,
+               .plan = plan,
+               .frame = options->frame};
     find_units(&m);
     make_blocks(&m, options);
-    make_leaves(rows, plan);
+    make_leaves(&m);
     make_tails(rows, plan);
     base_free(m.found);
     base_free(m.order);

@@ -27,13 +27,11 @@ typedef struct md_unit_frame {
     double origin[3];           /* of fraction 0 */
     double m[3][3];             /* periods, lower triangular, nm */
     float scale[6];             /* m / 2^32, as md_device_box.unit */
-    float half[3];              /* half the distance of the planes along each axis */
-    bool skewed;
 } md_unit_frame;
 
 /* Rows as they stand (ghosts in place): a period so large that no image is ever near. */
 void md_unit_frame_of_rows(const md_rows *rows, md_unit_frame *frame);
-/* A periodic box: rows within it need no ghosts of themselves. */
+/* A periodic box: each atom has one row, and images are found by the wrap of the fractions. */
 void md_unit_frame_of_box(const md_box *box, md_unit_frame *frame);
 void md_unit_frame_encode(const md_unit_frame *frame, const double x[3], int32_t out[3]);
 /* All rows, with their charges. */
@@ -42,6 +40,8 @@ void md_unit_frame_encode_rows(const md_unit_frame *frame, const md_rows *rows, 
 typedef struct md_unit_plan_options {
     int n_processors;           /* multiprocessors of the device */
     int most_units;             /* of a block, 1 .. MD_UNIT_MOST */
+    const md_unit_frame *frame; /* rows count at their images nearest to rows->origin; NULL: as
+                                   they stand */
 } md_unit_plan_options;
 
 typedef struct md_unit_plan {
@@ -64,7 +64,8 @@ typedef struct md_unit_plan {
     size_t capacity_tail_gid;
 } md_unit_plan;
 
-/* plan: zeroed before the first time, keeps memory from one to the next. */
+/* plan: zeroed before the first time, keeps its memory from one to the next, and while they serve,
+ * row_bits and the number of blocks. */
 sundog_status md_unit_plan_make(const md_units *units, const md_topology *topology,
                                 const md_rows *rows, const md_unit_plan_options *options,
                                 md_unit_plan *plan);

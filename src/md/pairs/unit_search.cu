@@ -48,8 +48,9 @@ static __device__ __forceinline__ float gap2(float x, float y, float z, float4 c
 }
 
 /* nm to fractions. */
-static __device__ __forceinline__ int4 moved_by(int4 from, float4 d, const float s[6])
+static __device__ __forceinline__ int4 moved_by(int4 from, float4 d, const unit_scale &scale)
 {
+    const float *s = scale.m;
     float c = d.z / s[5], b = (d.y - c * s[4]) / s[2], a = (d.x - b * s[1] - c * s[3]) / s[0];
     return make_int4((int)((uint32_t)from.x + (uint32_t)__float2int_rn(a)),
                      (int)((uint32_t)from.y + (uint32_t)__float2int_rn(b)),
@@ -60,13 +61,14 @@ static __device__ __forceinline__ int4 moved_by(int4 from, float4 d, const float
 static __global__ void box_leaves(const __grid_constant__ unit_arrays p, const int4 *row)
 {
     const int leaf = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
-    if (leaf >= p.n_leaves) return;
+    if (leaf >= p.numbers->n_leaves) return;
+    const unit_scale scale = unit_scale_of(p.view.scale);
     int first = p.leaf_row[leaf * MD_UNIT_LEAF], mine = p.leaf_row[leaf * MD_UNIT_LEAF + lane];
     int4 at = row[first];
     float3 lo, hi;
-    warp_box(unit_offset(row[mine < 0 ? first : mine], at, p.view.scale), &lo, &hi);
+    warp_box(unit_offset(row[mine < 0 ? first : mine], at, scale), &lo, &hi);
     if (lane) return;
-    p.leaf_at[leaf] = moved_by(at, middle(lo, hi), p.view.scale);
+    p.leaf_at[leaf] = moved_by(at, middle(lo, hi), scale);
     p.leaf_half[leaf] = half_size(lo, hi);
 }
 
@@ -80,6 +82,7 @@ typedef struct search_shared {
     int scan[32];
     int4 centre;
     float4 half;
+    unit_scale scale;
 } search_shared;
 
 /* Centre of the block, atoms relative to it, boxes around eight units, tails. */
@@ -87,6 +90,7 @@ static __device__ void load_block(const unit_arrays &p, const int4 *row, search_
                                   int first, int n_units)
 {
     const int t = threadIdx.x, lane = t & 31, warp = t >> 5, n = n_units * MD_UNIT;
+    const unit_scale scale = unit_scale_of(p.view.scale);
     const int4 reference = row[p.view.unit[first][0]];
     int4 mine = reference;
     if (t < n) {
@@ -94,7 +98,7 @@ static __device__ void load_block(const unit_arrays &p, const int4 *row, search_
         mine = row[r >= 0 ? r : p.view.unit[first + t / MD_UNIT][0]];
     }
     float3 lo, hi;
-    warp_box(unit_offset(mine, reference, p.view.scale), &lo, &hi);
+    warp_box(unit_offset(mine, reference, scale), &lo, &hi);
     if (lane == 0) {
         s.lo[warp] = lo;
         s.hi[warp] = hi;
@@ -103,14 +107,15 @@ static __device__ void load_block(const unit_arrays &p, const int4 *row, search_
     float3 unused;
     warp_box(s.lo[lane], &lo, &unused);
     warp_box(s.hi[lane], &unused, &hi);
-    int4 centre = moved_by(reference, middle(lo, hi), p.view.scale);
+    int4 centre = moved_by(reference, middle(lo, hi), scale);
     const float4 half = half_size(lo, hi);
     centre.w = __float_as_int(fmaxf(half.x, fmaxf(half.y, half.z)) + 2 * p.rlist + 1);
     if (t == 0) {
         s.centre = p.centre[blockIdx.x] = centre;
         s.half = half;
+        s.scale = scale;
     }
-    float3 v = unit_offset(mine, centre, p.view.scale);
+    float3 v = unit_offset(mine, centre, scale);
     if (t < n) s.own[t] = make_float4(v.x, v.y, v.z, 0);
     for (int u = t; u < n_units; u += UNIT_BUILDERS) {
         int begin = p.tail_start[first + u], end = p.tail_start[first + u + 1];
@@ -129,30 +134,33 @@ static __device__ void load_block(const unit_arrays &p, const int4 *row, search_
 }
 
 /* Does the block's reach stay within half a period of its centre? */
-static __device__ bool one_image(const unit_arrays &p, float4 half)
+static __device__ bool one_image(const unit_arrays &p, const search_shared &s)
 {
-    float h[3] = {half.x, half.y, half.z};
-    float whole = sqrtf(half.x * half.x + half.y * half.y + half.z * half.z);
+    const unit_planes planes = unit_planes_of(s.scale);
     bool good = true;
-    for (int k = 0; k < 3; k++) good &= (p.skewed ? whole : h[k]) + p.rlist <= p.half[k];
+    for (int k = 0; k < 3; k++) {
+        const float3 n = planes.normal[k];
+        const float half =
+            fabsf(n.x) * s.half.x + fabsf(n.y) * s.half.y + fabsf(n.z) * s.half.z;
+        good &= half + p.rlist <= planes.half[k];
+    }
     return good;
 }
 
 static __device__ int find_leaves(const unit_arrays &p, search_shared &s)
 {
-    const float4 origin = make_float4(0, 0, 0, 0);
-    const float reach2 = p.rlist * p.rlist;
+    const unit_scale scale = s.scale;
+    const unit_planes planes = unit_planes_of(scale);
+    const int n_leaves = p.numbers->n_leaves;
     int n = 0;
-    for (int first = 0; first < p.n_leaves; first += UNIT_BUILDERS) {
+    for (int first = 0; first < n_leaves; first += UNIT_BUILDERS) {
         int leaf = first + threadIdx.x, total;
         bool in = false;
-        if (leaf < p.n_leaves) {
-            float3 d = unit_offset(p.leaf_at[leaf], s.centre, p.view.scale);
-            float4 h = p.leaf_half[leaf];
-            h.x += s.half.x;
-            h.y += s.half.y;
-            h.z += s.half.z;
-            in = gap2(d.x, d.y, d.z, origin, h) < reach2;
+        if (leaf < n_leaves) {
+            const float3 d = unit_offset(p.leaf_at[leaf], s.centre, scale);
+            const float4 h = p.leaf_half[leaf];
+            const float3 both = make_float3(h.x + s.half.x, h.y + s.half.y, h.z + s.half.z);
+            in = !unit_far_apart(planes, d, both, p.rlist);
         }
         int place = n + unit_scan(in, s.scan, &total);
         if (in && place < UNIT_LEAVES) s.leaf[place] = leaf;
@@ -175,6 +183,7 @@ static __device__ void choose_rows(const unit_arrays &p, const int4 *row, search
     enum { AHEAD = 4, WARPS = UNIT_BUILDERS / 32 };
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const float reach2 = p.rlist * p.rlist;
+    const unit_scale scale = s.scale;
     for (int c0 = warp; c0 < n_leaves; c0 += AHEAD * WARPS) {
         int r[AHEAD];
         int4 at[AHEAD];
@@ -187,7 +196,7 @@ static __device__ void choose_rows(const unit_arrays &p, const int4 *row, search
         for (int k = 0; k < AHEAD; k++) at[k] = row[r[k] < 0 ? 0 : r[k]];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            float3 d = unit_offset(at[k], s.centre, p.view.scale);
+            float3 d = unit_offset(at[k], s.centre, scale);
             bool in = false;
             for (int b = 0; b < n_sub && !in; b++)
                 in = r[k] >= 0 && gap2(d.x, d.y, d.z, s.sub_centre[b], s.sub_half[b]) < reach2;
@@ -203,6 +212,7 @@ static __device__ int fill_slots(const unit_arrays &p, const int4 *row, search_s
 {
     enum { AHEAD = 4, WARPS = UNIT_BUILDERS / 32 };
     const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+    const unit_scale scale = s.scale;
     int total, mine = t < n_leaves ? __popc(s.leaf_mask[t]) : 0;
     int first = unit_scan(mine, s.scan, &total);
     s.leaf_first[t] = first;
@@ -222,7 +232,7 @@ static __device__ int fill_slots(const unit_arrays &p, const int4 *row, search_s
             int c = c0 + k * WARPS;
             if (r[k] < 0) continue;
             int place = s.leaf_first[c] + __popc(s.leaf_mask[c] & ((1u << lane) - 1));
-            float3 d = unit_offset(row[r[k]], s.centre, p.view.scale);
+            float3 d = unit_offset(row[r[k]], s.centre, scale);
             slots.x[place] = make_float4(d.x, d.y, d.z, unit_room(d, p.rlist));
             slots.id[place] =
                 (p.row_gid[r[k]] & 0x7fffffffu) | (uint32_t)p.row_charge_only[r[k]] << 31;
@@ -329,7 +339,9 @@ static __device__ void list_unit(const unit_arrays &p, const search_shared &s, i
     if (lane) return;
     const bool fits = n_all + n_charge <= capacity;
     p.n_outer[first + u] = fits ? make_int2(n_all, n_charge) : make_int2(0, 0);
-    if (!fits) atomicMax(&p.need->unit_list, n_all + n_charge);
+    if (fits) return;
+    atomicMax(&p.need->unit_list, n_all + n_charge);
+    p.need->overflow = 1;
 }
 
 /* Units of the block are dealt to warps in stretches, which are near each other. */
@@ -341,7 +353,10 @@ static __device__ void list_units(const unit_arrays &p, const search_shared &s, 
     uint16_t *candidate = p.candidate + ((size_t)blockIdx.x * WARPS + warp) * p.candidates;
     if (u == end) return;
     int n = find_candidates(p, s, u, end, n_slots, slots, candidate);
-    if ((threadIdx.x & 31) == 0) atomicMax(&p.need->candidates, n);
+    if ((threadIdx.x & 31) == 0) {
+        atomicMax(&p.need->candidates, n);
+        if (n > p.candidates) p.need->overflow = 1;
+    }
     if (n > p.candidates) n = 0;
     for (int k = u; k < end; k++) list_unit(p, s, first, k, slots, candidate, n);
 }
@@ -371,9 +386,10 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     }
     const bool fits = n_leaves <= UNIT_LEAVES && n_slots <= p.outer_capacity;
     if (threadIdx.x == 0) {
-        if (!one_image(p, s.half)) p.need->images = 1;
+        if (!one_image(p, s)) p.need->images = p.need->overflow = 1;
         atomicMax(&p.need->leaves, n_leaves);
         atomicMax(&p.need->outer_slots, n_slots);
+        if (!fits) p.need->overflow = 1;
         p.n_outer_slots[b] = fits ? n_slots : 0;
     }
     if (!fits) n_slots = 0;
@@ -390,7 +406,7 @@ cudaError_t unit_launch_search(const unit_arrays *p, const int4 *row, cudaStream
 {
     enum { WARPS = 8 };
     if (p->view.n_blocks == 0) return cudaSuccess;
-    box_leaves<<<(p->n_leaves + WARPS - 1) / WARPS, 32 * WARPS, 0, stream>>>(*p, row);
+    box_leaves<<<(p->leaf_capacity + WARPS - 1) / WARPS, 32 * WARPS, 0, stream>>>(*p, row);
     search<<<p->view.n_blocks, UNIT_BUILDERS, unit_search_bytes(p->outer_capacity), stream>>>(*p,
                                                                                              row);
     return cudaGetLastError();

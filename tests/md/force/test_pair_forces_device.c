@@ -5,8 +5,13 @@
  *   all           pair energies, and forces with the CPU's bonded forces added, against the
  *                 double-precision references, at the limits of the CPU run
  *   lists         equal bits when made and used again; complete after atoms moved by half the
- *                 buffer; the filter against lists made anew; a periodic box without ghosts
- *   plain, float  scheme return: ghosts' forces sent home
+ *                 buffer; the filter against lists made anew
+ *   parts         inner and border blocks apart give the bits of all at once; inner ones read no
+ *                 ghost (their coordinates are spoilt meanwhile)
+ *   return_force  scheme return: ghosts' forces sent home
+ *   wrapped rows  all of it again with each atom once in a periodic box
+ *   graphs        a captured graph with lists made anew, in a box that has been scaled, and after
+ *                 a rebuild; overflow noted, and mended by a rebuild
  *
  * What this cannot catch: anything that needs a second step; ranks on different GPUs.
  */
@@ -18,6 +23,7 @@
 #include "md/core/vec.h"
 #include "md/domain/domain.h"
 #include "md/force/bonded.h"
+#include "md/force/return_force.h"
 #include "md/in/gro.h"
 #include "md/in/mdp.h"
 #include "md/in/top.h"
@@ -30,36 +36,21 @@ typedef struct point {
 } point;
 
 static const point points[] = {
-    {"ethanol/single", "rf", 1e-5, false},
-    {"ethanol/single", "rf_nocons", 2e-5, false},
-    {"grappa-like/0001.5", "rf", 1e-5, false},
-    {"grappa-like/0001.5", "rf_none", 1e-5, false},
-    {"grappa-like/0001.5", "rf_fsw", 1e-5, false},
-    {"grappa-like/0001.5", "rf_psw", 1e-5, false},
-    {"grappa-like/0003", "rf", 1e-5, false},
-    {"grappa-like/0006", "rf", 1e-5, false},
-    {"grappa-like/0012", "rf", 1e-5, true},
-    {"grappa-like/0024", "rf", 1e-5, true},
-    {"grappa-like/0045", "rf", 1e-5, true},
-    {"water/spce_3k", "rf", 1e-5, false},
-    {"water/spce_3k", "rf78", 1e-5, false},
-    {"water/spce_24k", "rf", 1e-5, true},
-    {"water/tip3p_dodec", "rf", 1e-5, false},
-    {"lj/argon_4k", "lj", 1e-5, false},
-    {"lj/argon_4k", "lj_none", 1e-5, false},
-    {"lj/argon_4k", "lj_fsw", 1e-5, false},
-    {"lj/argon_4k", "lj_psw", 1e-5, false},
-    {"ethanol/box_256", "rf", 1e-5, false},
-    {"ions/nacl_3k", "rf", 1e-5, false},
-    {"ions/nacl_3k", "rf78", 1e-5, false},
-    {"peptide/ala_dipeptide", "rf", 1e-5, false},
-    {"peptide/wkdpys_amber", "rf", 1e-5, false},
-    {"peptide/wkdpys_amber", "rf78", 1e-5, false},
-    {"peptide/fre_opls", "rf", 1e-5, false},
-    {"terms/many_terms", "rf", 2e-5, false},
-    {"terms/many_terms", "rf_nocons", 2e-5, false},
-    {"terms/urey_bradley", "rf", 2e-5, false},
-    {"terms/urey_bradley", "rf_nocons", 2e-5, false},
+    {"ethanol/single", "rf", 1e-5, false},         {"ethanol/single", "rf_nocons", 2e-5, false},
+    {"grappa-like/0001.5", "rf", 1e-5, false},     {"grappa-like/0001.5", "rf_none", 1e-5, false},
+    {"grappa-like/0001.5", "rf_fsw", 1e-5, false}, {"grappa-like/0001.5", "rf_psw", 1e-5, false},
+    {"grappa-like/0003", "rf", 1e-5, false},       {"grappa-like/0006", "rf", 1e-5, false},
+    {"grappa-like/0012", "rf", 1e-5, true},        {"grappa-like/0024", "rf", 1e-5, true},
+    {"grappa-like/0045", "rf", 1e-5, true},        {"water/spce_3k", "rf", 1e-5, false},
+    {"water/spce_3k", "rf78", 1e-5, false},        {"water/spce_24k", "rf", 1e-5, true},
+    {"water/tip3p_dodec", "rf", 1e-5, false},      {"lj/argon_4k", "lj", 1e-5, false},
+    {"lj/argon_4k", "lj_none", 1e-5, false},       {"lj/argon_4k", "lj_fsw", 1e-5, false},
+    {"lj/argon_4k", "lj_psw", 1e-5, false},        {"ethanol/box_256", "rf", 1e-5, false},
+    {"ions/nacl_3k", "rf", 1e-5, false},           {"ions/nacl_3k", "rf78", 1e-5, false},
+    {"peptide/ala_dipeptide", "rf", 1e-5, false},  {"peptide/wkdpys_amber", "rf", 1e-5, false},
+    {"peptide/wkdpys_amber", "rf78", 1e-5, false}, {"peptide/fre_opls", "rf", 1e-5, false},
+    {"terms/many_terms", "rf", 2e-5, false},       {"terms/many_terms", "rf_nocons", 2e-5, false},
+    {"terms/urey_bradley", "rf", 2e-5, false},     {"terms/urey_bradley", "rf_nocons", 2e-5, false},
 };
 static const int grids[][3] = {{1, 1, 1}, {2, 2, 2}, {1, 1, 4}, {3, 2, 1}};
 enum { N_POINTS = sizeof points / sizeof points[0], N_GRIDS = 4, N_BIG_GRIDS = 2, LONG = 64 };
@@ -73,10 +64,12 @@ typedef struct job {
     md_nonbonded *nonbonded;
     md_bonded *bonded;
     md_domain_options options;
-    pthread_mutex_t lock;       /* one rank at a time on the GPU */
-    double (*f)[3];             /* by atom, fast kernel and bonded */
-    double sums[MD_N_SUMS];     /* of the system */
-    double worst;               /* relative RMS of forces, fast against plain, over ranks */
+    bool wrapped;           /* rows: each atom once, images by the wrap of the fractions */
+    int cut;                /* bits: axes with more than one domain */
+    pthread_mutex_t lock;   /* one rank at a time on the GPU */
+    double (*f)[3];         /* by atom, fast kernel and bonded */
+    double sums[MD_N_SUMS]; /* of the system */
+    double worst;           /* relative RMS of forces, fast against plain, over ranks */
 } job;
 
 /* ---- comparing ------------------------------------------------------------------------------ */
@@ -98,7 +91,7 @@ static double deviation(const double (*exact)[3], const float (*f)[4], int n)
 static double deviation_but_border(const double (*exact)[3], float (*f)[4], int n)
 {
     enum { MOST = 4, FORCE_AT_CUTOFF = 4 };
-    for (int left = 0; left < MOST && deviation(exact, (const float (*)[4])f, n) > 4e-6; left++) {
+    for (int left = 0; left < MOST && deviation(exact, (const float(*)[4])f, n) > 4e-6; left++) {
         double most = 0;
         int worst = 0;
         for (int i = 0; i < n; i++) {
@@ -110,7 +103,7 @@ static double deviation_but_border(const double (*exact)[3], float (*f)[4], int 
         if (sqrt(most) > FORCE_AT_CUTOFF) break;
         for (int k = 0; k < 3; k++) f[worst][k] = (float)exact[worst][k];
     }
-    return deviation(exact, (const float (*)[4])f, n);
+    return deviation(exact, (const float(*)[4])f, n);
 }
 
 static void check_sums(const double *fast, const double *exact)
@@ -139,10 +132,11 @@ static void run_fast(fast_pairs *fast, device_rows *g)
     const md_unit_view *view = md_unit_lists_view(fast->lists);
     float(*again)[4] = base_alloc(n + 16);
     CHECK_OK(md_unit_force_prepare(fast->force, view));
-    CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, g->d_sums, false, NULL));
+    const md_unit_how plain = {MD_UNIT_ALL, false, NULL}, early = {MD_UNIT_ALL, true, NULL};
+    CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, g->d_sums, &plain));
     download(again, g->d_f, n);
     download(fast->sums, g->d_sums, sizeof fast->sums);
-    CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, NULL, true, NULL));
+    CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, NULL, &early));
     download(fast->f, g->d_f, n);
     double off = 0, all = 0;
     for (int i = 0; i < g->rows->n_owned; i++)
@@ -179,6 +173,35 @@ static void check_repeats(fast_pairs *fast, device_rows *g)
     base_free(before);
 }
 
+/* Inner blocks while ghosts are nowhere, border blocks when they are there, against all at once. */
+static void check_parts(fast_pairs *fast, device_rows *g)
+{
+    const md_unit_how inner = {MD_UNIT_INNER, true, NULL}, border = {MD_UNIT_BORDER, true, NULL};
+    const md_unit_view *view = md_unit_lists_view(fast->lists);
+    size_t n_owned = (size_t)g->rows->n_owned, n_ghosts = (size_t)g->rows->n_rows - n_owned;
+    double sums[MD_N_SUMS];
+    float(*f)[4] = base_alloc(n_owned * sizeof *f + 16);
+    for (int energy = 0; energy < 2; energy++) {
+        double *d_sums = energy ? g->d_sums : NULL;
+        CHECK_CUDA(cudaMemset(g->d_row + n_owned, 0x55, n_ghosts * sizeof *g->host));
+        CHECK_CUDA(cudaMemset(g->d_f, 0xff, n_owned * sizeof *f));
+        CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, d_sums, &inner));
+        CHECK_CUDA(cudaMemcpy(g->d_row, g->host, (n_owned + n_ghosts) * sizeof *g->host,
+                              cudaMemcpyHostToDevice));
+        CHECK_OK(md_unit_force_launch(fast->force, view, g->d_row, g->d_f, d_sums, &border));
+        if (energy) {
+            CHECK_OK(md_unit_force_add_sums(fast->force, view, g->d_sums, NULL));
+            download(sums, g->d_sums, sizeof sums);
+            CHECK(memcmp(sums, fast->sums, sizeof sums) == 0);
+            continue;
+        }
+        download(f, g->d_f, n_owned * sizeof *f);
+        for (size_t i = 0; i < n_owned; i++)
+            CHECK(memcmp(f[i], fast->f[i], 3 * sizeof(float)) == 0);
+    }
+    base_free(f);
+}
+
 /* Every row by `distance` in a direction that its number says: images alike. */
 static void move_rows(md_rows *rows, double distance)
 {
@@ -198,7 +221,7 @@ static void check_moves(const job *j, fast_pairs *fast, md_rows *rows, device_ro
     const double inner = 0.06, outer = 0.14;
     double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
     double(*exact)[3] = base_alloc((size_t)rows->n_rows * sizeof *exact);
-    md_unit_lists_options options = {cutoff + outer, cutoff + inner, 0, 0};
+    md_unit_lists_options options = {cutoff + outer, cutoff + inner, 0, 0, false, NULL};
     md_unit_lists *kept = fast->lists;
     CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &fast->lists));
     CHECK_OK(md_unit_lists_rebuild(fast->lists, rows, &g->frame, g->d_row, NULL));
@@ -220,25 +243,34 @@ static void check_moves(const job *j, fast_pairs *fast, md_rows *rows, device_ro
     base_free(exact);
 }
 
+/* Of the first n rows, on the CPU, into the forces by atom. */
+static void add_bonded(job *j, const md_rows *rows, int n)
+{
+    memset(rows->f, 0, (size_t)rows->n_rows * sizeof *rows->f);
+    md_bonded_force(j->bonded, rows, rows->f, NULL);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) j->f[rows->gid[i]][k] += (double)rows->f[i][k];
+}
+
 static void rank_on_gpu(job *j, md_rows *rows)
 {
     double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
-    md_unit_lists_options options = {cutoff + 0.01, cutoff + 0.01, 0, 0};
+    md_unit_lists_options options = {cutoff + 0.01, cutoff + 0.01, 0, 0, false, NULL};
     fast_pairs fast = {0};
     device_rows g;
+    add_bonded(j, rows, rows->n_owned);
+    if (j->wrapped) wrap_rows(rows, j->cut, j->topology->n_atoms);
     double(*exact)[3] = base_alloc((size_t)rows->n_rows * sizeof *exact);
     fast.f = base_alloc_zero(((size_t)rows->n_rows + 1) * sizeof *fast.f);
-    device_rows_create(j->units, j->topology, rows, NULL, &g);
+    device_rows_create(j->units, j->topology, rows, j->wrapped ? &j->gro.state.box : NULL, &g);
     CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &fast.force));
     CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &fast.lists));
     CHECK_OK(md_unit_lists_rebuild(fast.lists, rows, &g.frame, g.d_row, NULL));
     run_fast(&fast, &g);
     check_repeats(&fast, &g);
-    memset(rows->f, 0, (size_t)rows->n_rows * sizeof *rows->f);
-    md_bonded_force(j->bonded, rows, rows->f, NULL);
+    check_parts(&fast, &g);
     for (int i = 0; i < rows->n_owned; i++)
-        for (int k = 0; k < 3; k++)
-            j->f[rows->gid[i]][k] += (double)fast.f[i][k] + (double)rows->f[i][k];
+        for (int k = 0; k < 3; k++) j->f[rows->gid[i]][k] += (double)fast.f[i][k];
     for (int k = 0; k < MD_N_SUMS; k++) j->sums[k] += fast.sums[k];
     run_exact(&fast, &g, exact, sums);
     double off = deviation_but_border((const double(*)[3])exact, fast.f, rows->n_owned);
@@ -254,35 +286,42 @@ static void rank_on_gpu(job *j, md_rows *rows)
     base_free(exact);
 }
 
-/* Scheme return: the plain kernel in float against the one in double, rows of all zones. */
+/* Scheme return: the kernel in float against the plain one in double, rows of all zones; twice. */
 static void rank_returns(job *j, md_rows *rows)
 {
     fast_pairs fast = {0};
     device_rows g;
     double sums[MD_N_SUMS], fast_sums[MD_N_SUMS];
+    md_return_force *returns;
+    add_bonded(j, rows, rows->n_rows);
+    if (j->wrapped) wrap_rows(rows, j->cut, j->topology->n_atoms);
     size_t n = (size_t)rows->n_rows;
     double(*exact)[3] = base_alloc((n + 1) * sizeof *exact);
-    float(*f)[3] = base_alloc((n + 1) * sizeof *f);
+    float(*f)[4] = base_alloc((n + 1) * sizeof *f);
     fast.f = base_alloc((n + 1) * sizeof *fast.f);
-    device_rows_create(j->units, j->topology, rows, NULL, &g);
+    device_rows_create(j->units, j->topology, rows, j->wrapped ? &j->gro.state.box : NULL, &g);
     CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &fast.force));
-    run_exact(&fast, &g, exact, sums);
-    CHECK_OK(md_row_force_float(fast.force, &g.plain, g.d_f, g.d_sums, g.d_work, NULL));
-    download(f, g.d_f, n * sizeof *f);
+    CHECK_OK(md_return_force_create(fast.force, j->units, j->topology, NULL, &returns));
+    CHECK_OK(md_return_force_rebuild(returns, rows, &g.frame, NULL));
+    CHECK_OK(md_return_force_launch(returns, g.d_row, g.d_f, g.d_sums, NULL));
+    download(fast.f, g.d_f, n * sizeof *f);
     download(fast_sums, g.d_sums, sizeof fast_sums);
+    CHECK_OK(md_return_force_rebuild(returns, rows, &g.frame, NULL));
+    CHECK_OK(md_return_force_launch(returns, g.d_row, g.d_f, g.d_sums, NULL));
+    download(f, g.d_f, n * sizeof *f);
+    download(sums, g.d_sums, sizeof sums);
+    CHECK(memcmp(f, fast.f, n * sizeof *f) == 0);
+    CHECK(memcmp(sums, fast_sums, sizeof sums) == 0);
+    run_exact(&fast, &g, exact, sums);
     for (size_t i = 0; i < n; i++)
-        for (int k = 0; k < 3; k++) fast.f[i][k] = f[i][k];
+        for (int k = 0; k < 3; k++) j->f[rows->gid[i]][k] += (double)f[i][k];
     double off = deviation_but_border((const double(*)[3])exact, fast.f, rows->n_rows);
     j->worst = fmax(j->worst, off);
     CHECK(off <= 5e-6);
     check_sums(fast_sums, sums);
-    memset(rows->f, 0, n * sizeof *rows->f);
-    md_bonded_force(j->bonded, rows, rows->f, NULL);
-    for (size_t i = 0; i < n; i++)
-        for (int k = 0; k < 3; k++)
-            j->f[rows->gid[i]][k] += (double)f[i][k] + (double)rows->f[i][k];
     for (int k = 0; k < MD_N_SUMS; k++) j->sums[k] += fast_sums[k];
     device_rows_destroy(&g);
+    md_return_force_destroy(&returns);
     md_unit_force_destroy(&fast.force);
     base_free(exact);
     base_free(f);
@@ -305,8 +344,10 @@ static void *run_rank(void *argument)
     CHECK_OK(md_domain_distribute(domain, &j->gro.state));
     CHECK(pthread_mutex_lock(&j->lock) == 0);
     md_rows *rows = md_domain_rows(domain);
-    if (rows->scheme == MD_SCHEME_SHELL) rank_on_gpu(j, rows);
-    else rank_returns(j, rows);
+    if (rows->scheme == MD_SCHEME_SHELL)
+        rank_on_gpu(j, rows);
+    else
+        rank_returns(j, rows);
     CHECK(pthread_mutex_unlock(&j->lock) == 0);
     md_domain_destroy(&domain);
     sundog_team_destroy(&r->team);
@@ -327,14 +368,28 @@ static void check_reference(job *j, const char *grid, const double *forces, size
         for (int k = 0; k < 3; k++) j->f[d.worst][k] = forces[3 * d.worst + (size_t)k];
         d = reference_compare(forces, 3, 0, n, (const double(*)[3])j->f);
     }
-    printf("%-22s %-9s %s %-6s lj %+.1e coulomb %+.1e, forces off by %.1e; from double %.1e\n",
+    printf("%-22s %-9s %s %-6s%s lj %+.1e coulomb %+.1e, forces off by %.1e; from double %.1e\n",
            p->system, p->name, grid,
-           j->options.reach.scheme == MD_SCHEME_SHELL ? "shell" : "return", lj_off, coulomb_off,
-           d.relative, j->worst);
+           j->options.reach.scheme == MD_SCHEME_SHELL ? "shell" : "return",
+           j->wrapped ? " wrapped" : "", lj_off, coulomb_off, d.relative, j->worst);
     CHECK(d.relative < p->force_limit);
     CHECK_NEAR(lj_off, 0, 2e-5 * fabs(lj) + 0.01);
     CHECK_NEAR(coulomb_off, 0, 2e-5 * fabs(coulomb) + 0.01);
     CHECK_NEAR(lj_off + coulomb_off, 0, 5e-6 * fabs(lj + coulomb) + 0.01);
+}
+
+/* Rows can be wrapped if those of a domain leave part of each cut axis free, and each is in reach
+ * once. */
+static bool can_wrap(const job *j, const int *n)
+{
+    const md_box *box = &j->gro.state.box;
+    const md_reach *reach = &j->options.reach;
+    double longest = reach->rlist + 2 * reach->group_radius + 0.05;
+    for (int k = 0; k < 3; k++) {
+        double width = md_box_thickness(box, k), left = width - (n[k] > 1 ? width / n[k] : 0);
+        if (longest > left || reach->rlist + 0.2 > 0.5 * width) return false;
+    }
+    return true;
 }
 
 static bool run_grid(job *j, const int *n, md_scheme scheme, const double *forces)
@@ -351,13 +406,15 @@ static bool run_grid(job *j, const int *n, md_scheme scheme, const double *force
                                   .rlist = cutoff + 0.15,
                                   .group_radius = md_topology_group_radius(j->topology)};
     CHECK_OK(md_grid_create(n, even, &j->options.grid));
-    if (md_grid_check(&j->options.grid, &j->gro.state.box, &j->options.reach) != SUNDOG_OK) {
+    if (md_grid_check(&j->options.grid, &j->gro.state.box, &j->options.reach) != SUNDOG_OK ||
+        (j->wrapped && !can_wrap(j, n))) {
         md_grid_destroy(&j->options.grid);
         return false;
     }
     memset(j->f, 0, n_atoms * sizeof *j->f);
     memset(j->sums, 0, sizeof j->sums);
     j->worst = 0;
+    j->cut = (n[0] > 1) | (n[1] > 1) << 1 | (n[2] > 1) << 2;
     CHECK_OK(sundog_team_create_threads(n_ranks, teams));
     for (int r = 0; r < n_ranks; r++) {
         sundog_team_set_timeout(teams[r], 600);
@@ -371,59 +428,146 @@ static bool run_grid(job *j, const int *n, md_scheme scheme, const double *force
     return true;
 }
 
-/* ---- a box without ghosts ------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
-/* Owned rows alone, exclusions among them: images are found by the wrap of the fractions. */
-static void periodic_rank(job *j, md_rows *rows)
-{
-    cut_ghosts(rows);
-    int n = rows->n_owned;
-    double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
-    md_unit_lists_options options = {cutoff + 0.1, cutoff + 0.02, 0, 0};
-    fast_pairs fast = {0};
+/* A periodic box, its device box, lists that read it. */
+typedef struct graph_test {
+    job *job;
+    md_rows *rows;
+    fast_pairs fast;
     device_rows g;
-    double(*exact)[3] = base_alloc((size_t)n * sizeof *exact);
-    fast.f = base_alloc((size_t)n * sizeof *fast.f);
-    device_rows_create(j->units, j->topology, rows, &j->gro.state.box, &g);
-    CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &fast.force));
-    CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &fast.lists));
-    CHECK_OK(md_unit_lists_rebuild(fast.lists, rows, &g.frame, g.d_row, NULL));
-    run_fast(&fast, &g);
-    check_repeats(&fast, &g);
-    run_exact(&fast, &g, exact, sums);
-    double off = deviation_but_border((const double(*)[3])exact, fast.f, n);
-    check_sums(fast.sums, sums);
-    double lj, coulomb;
-    const char *json =
-        reference_path("reference/%s/sp_%s.energy.json", j->point->system, j->point->name);
-    CHECK(reference_energy(json, "LJ (SR)", &lj));
-    CHECK(reference_energy(json, "Coulomb (SR)", &coulomb));
-    printf("%-22s %-9s periodic     lj %+.1e coulomb %+.1e; from double %.1e\n", j->point->system,
-           j->point->name, fast.sums[MD_SUM_LJ] - lj, fast.sums[MD_SUM_COULOMB] - coulomb, off);
-    CHECK(off <= 5e-6);
-    CHECK_NEAR(fast.sums[MD_SUM_LJ], lj, 2e-5 * fabs(lj) + 0.01);
-    CHECK_NEAR(fast.sums[MD_SUM_COULOMB], coulomb, 2e-5 * fabs(coulomb) + 0.01);
-    device_rows_destroy(&g);
-    md_unit_lists_destroy(&fast.lists);
-    md_unit_force_destroy(&fast.force);
-    base_free(fast.f);
-    base_free(exact);
+    md_device_box *d_box;
+    cudaStream_t stream;
+    cudaGraphExec_t exec;
+    double (*exact)[3];
+} graph_test;
+
+/* Lists anew, forces, energies. */
+static void capture(graph_test *t)
+{
+    const md_unit_view *view = md_unit_lists_view(t->fast.lists);
+    const md_unit_how how = {MD_UNIT_ALL, false, t->stream};
+    cudaGraph_t graph;
+    CHECK_OK(md_unit_force_prepare(t->fast.force, view));
+    CHECK_CUDA(cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeThreadLocal));
+    CHECK_OK(md_unit_lists_search(t->fast.lists, t->g.d_row, t->stream));
+    CHECK_OK(md_unit_force_launch(t->fast.force, view, t->g.d_row, t->g.d_f, NULL, &how));
+    CHECK_OK(md_unit_force_launch(t->fast.force, view, t->g.d_row, t->g.d_f, t->g.d_sums, &how));
+    CHECK_CUDA(cudaStreamEndCapture(t->stream, &graph));
+    CHECK_CUDA(cudaGraphInstantiate(&t->exec, graph, 0));
+    CHECK_CUDA(cudaGraphDestroy(graph));
 }
 
-static void run_periodic(job *j)
+static void set_box(graph_test *t, double scale)
+{
+    md_box box = t->job->gro.state.box;
+    md_device_box device;
+    md_unit_frame frame;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) box.m[i][k] *= scale;
+    md_device_box_set(&box, &device);
+    CHECK_CUDA(cudaMemcpy(t->d_box, &device, sizeof device, cudaMemcpyHostToDevice));
+    md_unit_frame_of_box(&box, &frame);
+    CHECK_CUDA(cudaMemcpy((void *)t->g.plain.d_scale, frame.scale, sizeof frame.scale,
+                          cudaMemcpyHostToDevice));
+}
+
+static int overflowed(const graph_test *t)
+{
+    int word;
+    download(&word, md_unit_lists_overflow(t->fast.lists), sizeof word);
+    CHECK(word == 0 || word == 1);
+    CHECK((md_unit_lists_check(t->fast.lists, NULL) == SUNDOG_OK) == !word);
+    return word;
+}
+
+static void replay(graph_test *t)
+{
+    int n = t->rows->n_owned;
+    double sums[MD_N_SUMS];
+    CHECK_CUDA(cudaGraphLaunch(t->exec, t->stream));
+    CHECK_CUDA(cudaStreamSynchronize(t->stream));
+    CHECK(!overflowed(t));
+    download(t->fast.f, t->g.d_f, (size_t)n * sizeof *t->fast.f);
+    download(t->fast.sums, t->g.d_sums, sizeof t->fast.sums);
+    run_exact(&t->fast, &t->g, t->exact, sums);
+    double off = deviation_but_border((const double(*)[3])t->exact, t->fast.f, n);
+    if (off > 5e-6) fprintf(stderr, "graph: off by %.2g\n", off);
+    CHECK(off <= 5e-6);
+    check_sums(t->fast.sums, sums);
+}
+
+/* A dense box does not fit lists without spare room; a rebuild makes room. */
+static void check_overflow(graph_test *t)
+{
+    uint64_t before = md_unit_lists_generation(t->fast.lists);
+    set_box(t, 0.9);
+    CHECK_CUDA(cudaGraphLaunch(t->exec, t->stream));
+    CHECK_CUDA(cudaStreamSynchronize(t->stream));
+    CHECK(overflowed(t));
+    CHECK_CUDA(cudaGraphLaunch(t->exec, t->stream));
+    CHECK_CUDA(cudaStreamSynchronize(t->stream));
+    CHECK(overflowed(t));
+    CHECK_OK(md_unit_lists_rebuild(t->fast.lists, t->rows, &t->g.frame, t->g.d_row, t->stream));
+    CHECK(md_unit_lists_generation(t->fast.lists) != before);
+    CHECK_CUDA(cudaGraphExecDestroy(t->exec));
+    capture(t);
+    replay(t);
+}
+
+static void graph_rank(job *j, md_rows *rows)
+{
+    double cutoff = fmax(j->params.rcoulomb, j->params.rvdw);
+    graph_test t = {.job = j, .rows = rows};
+    wrap_rows(rows, 0, j->topology->n_atoms);
+    size_t n = (size_t)rows->n_owned;
+    t.exact = base_alloc(n * sizeof *t.exact);
+    t.fast.f = base_alloc(n * sizeof *t.fast.f);
+    device_rows_create(j->units, j->topology, rows, &j->gro.state.box, &t.g);
+    t.d_box = gpu_alloc(sizeof *t.d_box);
+    CHECK_CUDA(cudaStreamCreate(&t.stream));
+    CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &t.fast.force));
+    for (int tight = 0; tight < 2; tight++) {
+        md_unit_lists_options options = {cutoff + 0.1, cutoff + 0.02, 0, 0, tight, t.d_box};
+        set_box(&t, 1);
+        CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &t.fast.lists));
+        CHECK_OK(md_unit_lists_rebuild(t.fast.lists, rows, &t.g.frame, t.g.d_row, t.stream));
+        uint64_t before = md_unit_lists_generation(t.fast.lists);
+        capture(&t);
+        replay(&t);
+        set_box(&t, 1.02);
+        replay(&t);
+        CHECK_OK(md_unit_lists_rebuild(t.fast.lists, rows, &t.g.frame, t.g.d_row, t.stream));
+        CHECK(md_unit_lists_generation(t.fast.lists) == before);
+        replay(&t);
+        if (tight && n > 3000) check_overflow(&t);
+        CHECK_CUDA(cudaGraphExecDestroy(t.exec));
+        md_unit_lists_destroy(&t.fast.lists);
+    }
+    device_rows_destroy(&t.g);
+    md_unit_force_destroy(&t.fast.force);
+    CHECK_CUDA(cudaFree(t.d_box));
+    CHECK_CUDA(cudaStreamDestroy(t.stream));
+    base_free(t.fast.f);
+    base_free(t.exact);
+}
+
+static void run_graphs(job *j)
 {
     const double *const even[3] = {NULL, NULL, NULL};
     static const int one[3] = {1, 1, 1};
     sundog_team *team;
     md_domain *domain;
+    double cutoff = fmax(j->params.rcoulomb, j->params.rvdw);
     j->options.reach = (md_reach){.scheme = MD_SCHEME_SHELL,
-                                  .rlist = 1.0,
+                                  .rlist = cutoff + 0.15,
                                   .group_radius = md_topology_group_radius(j->topology)};
+    if (j->point->big || !can_wrap(j, one)) return;
     CHECK_OK(md_grid_create(one, even, &j->options.grid));
     CHECK_OK(sundog_team_create_threads(1, &team));
     CHECK_OK(md_domain_create(team, j->topology, &j->gro.state.box, &j->options, &domain));
     CHECK_OK(md_domain_distribute(domain, &j->gro.state));
-    periodic_rank(j, md_domain_rows(domain));
+    graph_rank(j, md_domain_rows(domain));
     md_domain_destroy(&domain);
     sundog_team_destroy(&team);
     md_grid_destroy(&j->options.grid);
@@ -447,11 +591,14 @@ static void run_point(const point *p)
     md_units_create(j.topology, &j.units);
     j.f = base_alloc(n * sizeof *j.f);
     int done = 0;
-    for (int g = 0; g < (p->big ? N_BIG_GRIDS : N_GRIDS); g++)
-        done += run_grid(&j, grids[g], MD_SCHEME_SHELL, forces);
-    CHECK(done > 0);
-    for (int g = 0; g < N_BIG_GRIDS; g++) run_grid(&j, grids[g], MD_SCHEME_RETURN, forces);
-    if (strncmp(p->system, "lj/", 3) != 0) run_periodic(&j);
+    for (int wrapped = 0; wrapped < 2; wrapped++) {
+        j.wrapped = wrapped;
+        for (int g = 0; g < (p->big ? N_BIG_GRIDS : N_GRIDS); g++)
+            done += run_grid(&j, grids[g], MD_SCHEME_SHELL, forces);
+        CHECK(done > 0);
+        for (int g = 0; g < N_BIG_GRIDS; g++) run_grid(&j, grids[g], MD_SCHEME_RETURN, forces);
+    }
+    run_graphs(&j);
     base_free(j.f);
     free(forces);
     md_units_destroy(&j.units);

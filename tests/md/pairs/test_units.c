@@ -63,7 +63,7 @@ static void check_molecule(const md_moltype *m, const md_units *units, const md_
         CHECK(seen[a] == 1);
         CHECK(kind->type == m->atom[a].type && kind->charge == (float)m->atom[a].charge);
     }
-    CHECK(n_open <= 1);         /* all molecules here are of one bonded part */
+    CHECK(n_open <= 1); /* all molecules here are of one bonded part */
     CHECK(u->n_units == (m->n_atoms + MD_UNIT - 1) / MD_UNIT);
     base_free(seen);
 }
@@ -149,7 +149,8 @@ static void plan_rank(sundog_team *team, void *context)
     job *j = context;
     md_domain *domain = world_domain(team, &j->w);
     md_rows *rows = md_domain_rows(domain);
-    static const md_unit_plan_options options[] = {{132, MD_UNIT_MOST}, {3, 24}, {1, 1}};
+    static const md_unit_plan_options options[] = {
+        {132, MD_UNIT_MOST, NULL}, {3, 24, NULL}, {1, 1, NULL}};
     md_unit_plan plan = {0};
     for (int k = 0; k < 3; k++) {
         CHECK_OK(md_unit_plan_make(j->units, j->w.topology, rows, &options[k], &plan));

@@ -244,10 +244,10 @@ static void print_case(bench *b, double rinner, double rlist, double off, const 
            (long long)b->n_atoms, b->n_domains, b->rows->n_owned, b->rows->n_rows, rinner, rlist,
            stats.threads, stats.n_blocks);
     printf("\"us_force\":%.2f,\"us_force_early\":%.2f,\"us_energy\":%.2f,\"us_filter\":%.2f,"
-           "\"us_search\":%.2f,\"us_plan_host\":%.0f,\"pairs_useful\":%.4g,\"pairs_evaluated\":%.4g,\"useful\":%.3f,",
+           "\"us_search\":%.2f,\"us_plan_host\":%.0f,"
+           "\"pairs_useful\":%.4g,\"pairs_evaluated\":%.4g,\"useful\":%.3f,",
            us[FORCE], us[FORCE_EARLY], us[FORCE_ENERGY], us[FILTER], us[SEARCH], b->us_plan,
-           b->useful,
-           stats.pairs_evaluated, b->useful / stats.pairs_evaluated);
+           b->useful, stats.pairs_evaluated, b->useful / stats.pairs_evaluated);
     printf("\"list_mb\":%.1f,\"slots\":%d,\"outer_slots\":%d,\"force_error\":%.1e,"
            "\"gpu\":\"%s\",\"cuda_driver\":%d,\"commit\":\"%s\",\"date\":\"%s\"}\n",
            stats.list_bytes * 1e-6, stats.most_slots, stats.most_outer_slots, off, device.name,

@@ -19,8 +19,8 @@ extern "C" {
 
 typedef struct md_return_force md_return_force;
 
-/* On the current device. force, units and topology outlive it. d_box: the box of the rows, in device
- * memory; NULL: that of the frame given at a rebuild. */
+/* On the current device. force, units and topology outlive it. d_box: the box of the rows, in
+ * device memory; NULL: that of the frame given at a rebuild. */
 sundog_status md_return_force_create(const md_unit_force *force, const md_units *units,
                                      const md_topology *topology, const md_device_box *d_box,
                                      md_return_force **out);

@@ -435,6 +435,11 @@ extern "C" sundog_status md_move_launch(md_move *move, const md_move_arrays *arr
     return DEVICE_CHECK(cudaGetLastError());
 }
 
+extern "C" md_move_fault *md_move_fault_word(md_move *move)
+{
+    return move->view.fault;
+}
+
 extern "C" sundog_status md_move_fault_read(md_move *move, md_move_fault *fault, void *stream)
 {
     const cudaStream_t queue = (cudaStream_t)stream;

@@ -59,6 +59,8 @@ sundog_status md_move_rebuild(md_move *move, const md_move_jobs *jobs, const md_
 /* One step. d_sums: NULL, or where the sums go, in device memory. */
 sundog_status md_move_launch(md_move *move, const md_move_arrays *arrays, double dt,
                              md_move_sums *d_sums, void *stream);
+/* Where it is, in device memory, for who reads it by a kernel of his own. */
+md_move_fault *md_move_fault_word(md_move *move);
 /* Copy the fault word to the host and clear it; waits for the stream. */
 sundog_status md_move_fault_read(md_move *move, md_move_fault *fault, void *stream);
 #endif

@@ -21,6 +21,7 @@ void md_coupling_rebuild(md_worker *w)
     const md_groups *groups = &w->system->groups;
     look_up(w->rows, groups->temperature_of, &w->temperature_group, &w->temperature_capacity);
     look_up(w->rows, groups->com_of, &w->com_group, &w->com_capacity);
+    if (w->gpu) look_up(w->rows, groups->frozen, &w->frozen_axes, &w->frozen_axes_capacity);
     md_freeze_rebuild(w);
 }
 

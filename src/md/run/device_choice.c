@@ -49,10 +49,8 @@ static void find_obstacle(const md_run_options *options, const md_system *system
     else if (n_waters > MD_JOB_MAX_MODELS)
         snprintf(text, n_bytes, "%d kinds of rigid water, on GPUs %d at most", n_waters,
                  MD_JOB_MAX_MODELS);
-    else if (system->groups.frozen)
-        snprintf(text, n_bytes, "frozen atoms (freezegrps) are kept in place on the CPU alone");
-    else if (md_topology_count(system->topology, MD_POSRES) > 0)
-        snprintf(text, n_bytes, "position restraints are computed on the CPU alone");
+    else if (system->groups.frozen && system->params.pcoupl != MD_PCOUPL_NO)
+        snprintf(text, n_bytes, "frozen atoms (freezegrps) with pressure coupling");
     else if (options->kernel)
         snprintf(text, n_bytes, "-kernel %s is a pair kernel of the CPU", options->kernel);
     else if (options->rung && !is_gpu_rung(options->rung))
@@ -163,9 +161,9 @@ static double narrowest(const md_box *box)
 }
 
 /* Differences of rows wrap to the nearest image axis by axis (core/device_row.h). */
-bool md_device_allows_lists(const md_system *system)
+bool md_device_allows_lists(const md_system *system, double radius)
 {
-    return system->n_gpus == 0 || system->rlist < 0.5 * narrowest(&system->start_box);
+    return system->n_gpus == 0 || radius < 0.5 * narrowest(&system->start_box);
 }
 
 sundog_status md_device_refuse_lists(const md_run_options *options, md_system *system)

@@ -14,7 +14,7 @@ sundog_status md_device_choose(const md_run_options *options, md_system *system)
 /* The scheme to use on the device chosen. */
 md_scheme md_device_scheme(const md_run_options *options, const md_system *system);
 /* Can rows of the device be used with lists of this radius? */
-bool md_device_allows_lists(const md_system *system);
+bool md_device_allows_lists(const md_system *system, double radius);
 /* They cannot: to the CPU, or an error. */
 sundog_status md_device_refuse_lists(const md_run_options *options, md_system *system);
 /* The grid is known: GPUs without a domain are given back, the rung is chosen, and a note says it

@@ -79,7 +79,11 @@ int64_t md_faults_n_warnings(const md_faults *faults)
 sundog_status md_faults_warn(md_worker *w, int64_t step)
 {
     const char *warning = md_constrain_take_warning(w->constrain);
-    if (!warning) return SUNDOG_OK;
+    return warning ? md_faults_add_warning(w, step, warning) : SUNDOG_OK;
+}
+
+sundog_status md_faults_add_warning(const md_worker *w, int64_t step, const char *warning)
+{
     md_faults *faults = w->shared->faults;
     FILE *log = md_outputs_log(w->shared->outputs);
     char where[MD_GRID_TEXT];

@@ -18,6 +18,13 @@
  *  - a longer list must promise 2 %: R levels off for long lists (atoms that turn about a partner
  *    come back), so the model, wrong by about as much, would go on to the longest.
  *
+ * On a GPU (H200, 45,000 atoms of water and ethanol, docs/pair-lists-on-gpus.md; ps an atom, of
+ * which again only ratios matter):
+ *
+ *      force    356 d ((Q + 0.25) / 1.17)^3
+ *      filter  1250 d ((R + 0.25) / 1.35)^3 m / n
+ *      search  3200 d ((R + 0.4) / 1.5)^3 / n
+ *
  * Where lists are filtered both radii lose pairs, so the tolerance is shared: half of it is for R,
  * a quarter for Q. The last quarter is kept back because the buffer is estimated with free flight,
  * which errs to the safe side less the shorter a list lives: with all of the tolerance for each
@@ -34,8 +41,9 @@
 
 static const double WATER_PER_NM3 = 99; /* atoms */
 static const int lengths[] = {20, 25, 30, 40, 50, 60, 80, 100};
-static const int filters[] = {7, 10, 14, 20, 28, 40};
+static const int filters[] = {4, 5, 7, 10, 14, 20, 28, 40};
 enum {
+    FIRST_CPU = 2, /* of filters: more often does not pay there */
     N_LENGTHS = sizeof lengths / sizeof lengths[0],
     N_FILTERS = sizeof filters / sizeof filters[0]
 };
@@ -45,7 +53,17 @@ static double cube(double x)
     return x * x * x;
 }
 
-static double cost(const md_lists *lists, double density, double edge)
+static double cost_gpu(const md_lists *lists, double density)
+{
+    const double d = density / WATER_PER_NM3;
+    const double q = lists->nstprune > 0 ? lists->rprune : lists->rlist;
+    const double m = lists->nstprune > 0 ? ceil((double)lists->nstlist / lists->nstprune) : 1;
+    return 356 * d * cube((q + 0.25) / 1.17) +
+           1250 * d * cube((lists->rlist + 0.25) / 1.35) * m / lists->nstlist +
+           3200 * d * cube((lists->rlist + 0.4) / 1.5) / lists->nstlist;
+}
+
+static double cost_cpu(const md_lists *lists, double density, double edge)
 {
     const double d = density / WATER_PER_NM3, n = lists->nstlist;
     const double ghosts = cube(1 + (lists->rlist + 0.1) / edge) - 1;
@@ -64,8 +82,15 @@ typedef struct chooser {
     const md_box *box;
     const md_params *params;
     double temperature, density, range, edge; /* K, 1/nm^3, nm, nm */
+    md_lists_device device;
     double inner[N_FILTERS]; /* 0: not made yet */
 } chooser;
+
+static double cost(const md_lists *lists, const chooser *c)
+{
+    return c->device == MD_LISTS_GPU ? cost_gpu(lists, c->density)
+                                     : cost_cpu(lists, c->density, c->edge);
+}
 
 static sundog_status radius(const chooser *c, int lifetime, double share, double *out)
 {
@@ -79,13 +104,14 @@ static sundog_status make(chooser *c, int n, md_lists *out)
 {
     md_lists best = {.nstlist = n}, other = {.nstlist = n};
     BASE_TRY(radius(c, n, 1, &best.rlist));
-    if (n > filters[0]) BASE_TRY(radius(c, n, MD_LISTS_SHARE, &other.rlist));
-    for (int k = 0; k < N_FILTERS && filters[k] < n; k++) {
+    if (n > filters[c->device == MD_LISTS_CPU ? FIRST_CPU : 0])
+        BASE_TRY(radius(c, n, MD_LISTS_SHARE, &other.rlist));
+    for (int k = c->device == MD_LISTS_CPU ? FIRST_CPU : 0; k < N_FILTERS && filters[k] < n; k++) {
         if (c->inner[k] == 0) BASE_TRY(radius(c, filters[k], MD_LISTS_INNER_SHARE, &c->inner[k]));
         other.nstprune = filters[k];
         other.rprune = c->inner[k];
         if (other.rprune >= other.rlist || other.rlist > c->range) break;
-        if (cost(&other, c->density, c->edge) < cost(&best, c->density, c->edge))
+        if (cost(&other, c) < cost(&best, c))
             best = other;
         else if (best.nstprune > 0)
             break;
@@ -96,10 +122,11 @@ static sundog_status make(chooser *c, int n, md_lists *out)
 
 sundog_status md_lists_choose(const md_topology *topology, const md_box *box,
                               const md_params *params, double temperature, int nstlist,
-                              bool may_raise, md_lists *out)
+                              bool may_raise, md_lists_device device, md_lists *out)
 {
-    chooser c = {topology, box, params, temperature,
-                 .density = (double)topology->n_atoms / md_box_volume(box)};
+    chooser c = {topology,         box,
+                 params,           temperature,
+                 .device = device, .density = (double)topology->n_atoms / md_box_volume(box)};
     c.range = md_box_max_range(box);
     c.edge = cbrt(fmin((double)topology->n_atoms, 10000) / c.density);
     md_lists best, longer;
@@ -107,10 +134,19 @@ sundog_status md_lists_choose(const md_topology *topology, const md_box *box,
     for (int k = 0; may_raise && k < N_LENGTHS; k++) {
         if (lengths[k] <= nstlist) continue;
         BASE_TRY(make(&c, lengths[k], &longer));
-        double ratio = cost(&longer, c.density, c.edge) / cost(&best, c.density, c.edge);
+        double ratio = cost(&longer, &c) / cost(&best, &c);
         if (longer.rlist > c.range || ratio > 1.05) break;
         if (ratio < 0.98) best = longer;
     }
     *out = best;
     return SUNDOG_OK;
+}
+
+sundog_status md_lists_ghost_radius(const md_topology *topology, const md_box *box,
+                                    const md_params *params, double temperature, int lifetime,
+                                    double *radius)
+{
+    md_params half = *params;
+    half.verlet_buffer_tolerance *= MD_LISTS_SHARE;
+    return md_verlet_buffer(topology, box, &half, temperature, lifetime, radius);
 }

@@ -5,6 +5,9 @@
 #include "md/core/params.h"
 #include "md/core/topology.h"
 
+/* What the lists are for: their costs differ. */
+typedef enum md_lists_device { MD_LISTS_CPU, MD_LISTS_GPU } md_lists_device;
+
 /* Parts of the tolerance for the two radii, where lists are filtered. */
 #define MD_LISTS_SHARE       0.5
 #define MD_LISTS_INNER_SHARE 0.25
@@ -18,5 +21,10 @@ typedef struct md_lists {
  * larger than given where that is cheaper and the box has room; else it stays. */
 sundog_status md_lists_choose(const md_topology *topology, const md_box *box,
                               const md_params *params, double temperature, int nstlist,
-                              bool may_raise, md_lists *out);
+                              bool may_raise, md_lists_device device, md_lists *out);
+/* Radius within which ghosts must be known for domains that are made anew every `lifetime` steps,
+ * nm. */
+sundog_status md_lists_ghost_radius(const md_topology *topology, const md_box *box,
+                                    const md_params *params, double temperature, int lifetime,
+                                    double *radius);
 #endif

@@ -12,6 +12,7 @@
  */
 #include "md/run/pressure.h"
 
+#include "md/gpu/gpu.h"
 #include "md/motion/barostat.h"
 #include "md/run/freeze.h"
 
@@ -53,9 +54,13 @@ sundog_status md_pressure_couple(md_worker *w, int64_t step, const md_step_sums 
     w->barostat_work += md_barostat_work((const double(*)[3])sums->terms.virial,
                                          (const double(*)[3])sums->kinetic_new, factor);
     w->barostat_work -= md_dispersion_energy(&w->system->dispersion, volume);
-    md_barostat_scale_rows(w->rows, factor);
-    md_freeze_positions(w); /* of frozen axes only, where x_old is x */
     md_barostat_scale_box(&w->box, factor);
+    if (w->gpu) {
+        BASE_TRY(md_gpu_stretch(w->gpu, &w->box, factor));
+    } else {
+        md_barostat_scale_rows(w->rows, factor);
+        md_freeze_positions(w); /* of frozen axes only, where x_old is x */
+    }
     w->barostat_work += md_dispersion_energy(&w->system->dispersion, md_box_volume(&w->box));
     for (int k = 0; k < 3; k++) w->stretch[k] *= factor[k];
     return md_domain_stretch(w->domain, &w->box, factor);

@@ -21,6 +21,7 @@
 #include "md/core/energy.h"
 #include "md/core/params.h"
 #include "md/core/rows.h"
+#include "md/gpu/gpu.h"
 #include "md/run/timing.h"
 
 /* Energies of one step as gmx reports them. kJ/mol, K, bar. */
@@ -72,13 +73,14 @@ typedef struct md_run_options {
     md_scheme scheme;
     md_device_choice device;
     int n_gpus, gpus[MD_MAX_GPUS]; /* those to use; n_gpus 0: all that are there */
-    const char *kernel; /* pair kernel; NULL: best */
+    const char *kernel;            /* pair kernel; NULL: best */
     bool reproducible;
     bool verbose;              /* progress also when stderr is no terminal */
     bool notes;                /* choices and warnings on stderr, too */
     double checkpoint_minutes; /* 0: only at the end */
     double max_hours;          /* <= 0: no limit */
     double peer_timeout_s;     /* how long a domain waits for another; 0: 600 */
+    bool measure_parts;        /* at the end, on GPUs: result->part_us */
     void (*observe)(void *arg, const md_observation *what);
     void *observe_arg;
     int observe_every;        /* steps; 0: never */
@@ -92,8 +94,9 @@ typedef struct md_run_result {
     int64_t n_steps; /* taken by this call */
     int64_t n_atoms;
     int n_domains, grid[3];
-    int n_gpus; /* 0: computed on the CPU */
-    char gpus[256], driver[64]; /* "2 x NVIDIA H200", "580.95.05" */
+    double part_us[MD_GPU_N_PARTS]; /* slowest rank's, if measured */
+    int n_gpus;                     /* 0: computed on the CPU */
+    char gpus[256], driver[64];     /* "2 x NVIDIA H200", "580.95.05" */
     md_scheme scheme;
     int64_t n_constraint_warnings;
     bool interrupted; /* by a signal or -maxh; the checkpoint holds the rest */

@@ -244,7 +244,8 @@ static sundog_status choose_lists(const md_run_options *options, bool may_raise,
                          "300 K.\n");
         }
         BASE_TRY(md_lists_choose(system->topology, &system->start_box, params, system->temperature,
-                                 lists.nstlist, may_raise && options->nstlist == 0, &lists));
+                                 lists.nstlist, may_raise && options->nstlist == 0,
+                                 system->n_gpus > 0 ? MD_LISTS_GPU : MD_LISTS_CPU, &lists));
     }
     system->nstlist = lists.nstlist;
     system->nstprune = lists.nstprune;
@@ -333,11 +334,40 @@ static sundog_status choose_device_and_lists(const md_run_options *options, md_s
 {
     BASE_TRY(md_device_choose(options, system));
     BASE_TRY(choose_lists(options, true, system));
-    if (md_device_allows_lists(system)) return SUNDOG_OK;
+    if (md_device_allows_lists(system, system->rlist)) return SUNDOG_OK;
     BASE_TRY(choose_lists(options, false, system));
-    if (md_device_allows_lists(system)) return SUNDOG_OK;
+    if (md_device_allows_lists(system, system->rlist)) return SUNDOG_OK;
     BASE_TRY(md_device_refuse_lists(options, system));
     return choose_lists(options, true, system);
+}
+
+/* How long domains stay as they are, and how far their ghosts reach. On the CPU as long as a list;
+ * on GPUs longer, for domains are made on the host: as long as the box has room for the ghosts. */
+static sundog_status choose_partition(const md_run_options *options, md_system *system)
+{
+    enum { ALONE = 2000, SEVERAL = 100 };
+    const md_params *params = &system->params;
+    bool alone = options->n_domains == 1 || (options->n_domains == 0 && system->n_gpus == 1 &&
+                                             options->dd[0] * options->dd[1] * options->dd[2] <= 1);
+    system->nstpartition = system->nstlist;
+    system->reach.rlist = system->rlist;
+    system->reach.wrapped = system->n_gpus > 0;
+    if (system->n_gpus == 0) return SUNDOG_OK;
+    if (alone) {
+        system->nstpartition *= (ALONE + system->nstlist - 1) / system->nstlist;
+        return SUNDOG_OK;
+    }
+    if (params->verlet_buffer_tolerance < 0) return SUNDOG_OK;
+    for (int n = SEVERAL / system->nstlist; n > 1; n /= 2) {
+        double radius;
+        BASE_TRY(md_lists_ghost_radius(system->topology, &system->start_box, params,
+                                       system->temperature, n * system->nstlist, &radius));
+        if (!md_device_allows_lists(system, radius)) continue;
+        system->nstpartition = n * system->nstlist;
+        system->reach.rlist = fmax(radius, system->rlist);
+        break;
+    }
+    return SUNDOG_OK;
 }
 
 /* Longer lists need more room: where no grid works with them, those asked for are kept. */
@@ -348,11 +378,12 @@ static sundog_status choose_lists_and_grid(const md_run_options *options, md_sys
     system->reach = (md_reach){.scheme = md_device_scheme(options, system),
                                .rlist = system->rlist,
                                .group_radius = group_radius};
+    BASE_TRY(choose_partition(options, system));
     sundog_status status = choose_grid(options, system);
     if (status != SUNDOG_OK && system->nstlist != system->params.nstlist && options->nstlist == 0) {
         md_grid_destroy(&system->grid);
         BASE_TRY(choose_lists(options, false, system));
-        system->reach.rlist = system->rlist;
+        BASE_TRY(choose_partition(options, system));
         status = choose_grid(options, system);
     }
     BASE_TRY(status);

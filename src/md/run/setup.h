@@ -20,7 +20,7 @@ typedef struct md_system {
     bool has_tails;
     size_t n_averages; /* sums of energies that the checkpoint holds */
     double *averages;
-    int64_t last_step;                   /* INT64_MAX: no end */
+    int64_t last_step; /* INT64_MAX: no end */
     md_groups groups;
     md_box start_box;      /* of the start structure: lists and grid are made for it,
                               so that a restart has the same */
@@ -28,6 +28,7 @@ typedef struct md_system {
     double temperature;    /* that the Verlet buffer was made for, K */
     int nstlist, nstprune; /* nstprune 0: no pruning */
     double rlist, rprune;  /* nm */
+    int nstpartition;      /* steps between repartitions, a multiple of nstlist */
     md_grid grid;
     int n_pulses[3];
     md_reach reach;

@@ -18,6 +18,7 @@ const char *md_phase_name(md_phase phase)
         "Update",
         "Constraints",
         "Global sums",
+        "Steps on the GPU",
         "Output",
         "Rest",
     };

@@ -17,7 +17,8 @@ typedef enum md_phase {
     MD_PHASE_REVERSE, /* forces: send and wait */
     MD_PHASE_UPDATE,
     MD_PHASE_CONSTRAINTS,
-    MD_PHASE_SUMS, /* energies, temperature, momentum over all ranks */
+    MD_PHASE_SUMS,   /* energies, temperature, momentum over all ranks */
+    MD_PHASE_DEVICE, /* waiting for steps on the GPU */
     MD_PHASE_OUTPUT,
     MD_PHASE_REST,
     MD_N_PHASES

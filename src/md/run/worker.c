@@ -4,7 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "md/gpu/gpu.h"
 #include "md/run/coupling.h"
+#include "md/run/resident.h"
 
 #include <string.h>
 
@@ -37,7 +39,7 @@ static sundog_status create(md_worker *w)
                                       .type_has_lj = md_nonbonded_type_has_lj(w->shared->nonbonded),
                                       .rlist = system->rlist,
                                       .rprune = system->nstprune > 0 ? system->rprune : 0};
-    md_pairs_create(&pairs_options, &w->field.pairs);
+    if (system->n_gpus == 0) md_pairs_create(&pairs_options, &w->field.pairs);
     w->field.nonbonded = w->shared->nonbonded;
     w->field.bonded = w->shared->bonded;
     w->field.posres = w->shared->posres;
@@ -51,6 +53,7 @@ static sundog_status create(md_worker *w)
                                               .unit_masses =
                                                   system->params.integrator == MD_INTEGRATOR_STEEP};
     BASE_TRY(md_constrain_create(system->topology, &constrain_options, &w->constrain));
+    if (system->n_gpus > 0) BASE_TRY(md_resident_create(w));
     BASE_TRY(distribute(w));
     w->rows = md_domain_rows(w->domain);
     w->box = system->state.box;
@@ -69,6 +72,7 @@ static sundog_status create(md_worker *w)
 
 static void destroy(md_worker *w)
 {
+    md_gpu_destroy(&w->gpu);
     md_constrain_destroy(&w->constrain);
     md_pairs_destroy(&w->field.pairs);
     md_domain_destroy(&w->domain);
@@ -76,6 +80,7 @@ static void destroy(md_worker *w)
     base_free(w->x_old);
     base_free(w->temperature_group);
     base_free(w->com_group);
+    base_free(w->frozen_axes);
     base_free(w->frozen);
     base_free(w->gid_old);
     md_state_destroy(&w->whole);
@@ -90,11 +95,11 @@ sundog_status md_worker_rebuild(md_worker *w)
     memcpy(w->gid_old, w->rows->gid, n * sizeof *w->gid_old);
     w->n_old = w->rows->n_owned;
     w->has_old = false;
-    md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
-    BASE_TRY(md_pairs_rebuild(w->field.pairs, w->rows));
     for (int k = 0; k < 3; k++) w->stretch[k] = 1;
     md_timing_enter(&w->timing, MD_PHASE_CONSTRAINTS);
     BASE_TRY(md_constrain_rebuild(w->constrain, w->rows));
+    md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
+    BASE_TRY(w->gpu ? md_resident_rebuild(w) : md_pairs_rebuild(w->field.pairs, w->rows));
     md_timing_enter(&w->timing, MD_PHASE_REST);
     return SUNDOG_OK;
 }

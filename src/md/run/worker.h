@@ -16,13 +16,16 @@ typedef struct md_worker {
     md_rows *rows;
     md_force_field field;
     md_constrain *constrain;
+    double n_constraints; /* that LINCS holds here; on GPUs */
+    struct md_gpu *gpu;   /* NULL: this domain is computed on the CPU */
     md_timing timing;
     double (*x_old)[3]; /* owned positions of the step before, or of a start */
     size_t x_old_capacity;
     double lambda[MD_MAX_GROUPS]; /* velocity factors of this step */
     double thermostat_work[MD_MAX_GROUPS];
     uint8_t *temperature_group, *com_group; /* [n_owned], only where there are several */
-    size_t temperature_capacity, com_capacity;
+    uint8_t *frozen_axes;                   /* the same, for GPUs */
+    size_t temperature_capacity, com_capacity, frozen_axes_capacity;
     int n_frozen, *frozen; /* [n_frozen] rows that are frozen along some axis */
     size_t frozen_capacity;
     int64_t step; /* of the positions in rows */

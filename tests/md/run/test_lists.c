@@ -61,11 +61,11 @@ static void check_raised(void)
      */
     md_lists again;
     CHECK_OK(md_lists_choose(a.topology, &a.state.box, &a.params, a.temperature, a.nstlist, true,
-                             &again));
+                             MD_LISTS_CPU, &again));
     CHECK(again.nstlist == a.nstlist && again.nstprune == a.nstprune);
     /* nor is a long one lowered */
-    CHECK_OK(
-        md_lists_choose(a.topology, &a.state.box, &a.params, a.temperature, 100, true, &again));
+    CHECK_OK(md_lists_choose(a.topology, &a.state.box, &a.params, a.temperature, 100, true,
+                             MD_LISTS_CPU, &again));
     CHECK(again.nstlist == 100);
     md_setup_destroy(&a);
 }
@@ -93,7 +93,8 @@ static void check_no_room(void)
     double shrink = 2.01 * a.rlist / box.m[0][0];
     for (int k = 0; k < 3; k++) box.m[k][k] *= shrink;
     md_lists lists;
-    CHECK_OK(md_lists_choose(a.topology, &box, &a.params, a.temperature, 10, true, &lists));
+    CHECK_OK(md_lists_choose(a.topology, &box, &a.params, a.temperature, 10, true, MD_LISTS_CPU,
+                             &lists));
     CHECK(lists.nstlist == 10);
     md_setup_destroy(&a);
 

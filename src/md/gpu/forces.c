@@ -1,0 +1,91 @@
+/* Lists and forces of one step.
+ *
+ *      scheme shell    ghosts come, beside inner pair forces | border pair forces | bonded forces
+ *                      into slots, which the move adds
+ *      scheme return   ghosts come | pair and bonded forces of all rows, slots added | ghosts'
+ *                      forces go home
+ *
+ * Lists are made from ghosts of the step before: a step of motion more, of the hundreds that the
+ * buffer is made for. Bonded forces have a branch of their own where nothing else is to be waited
+ * for: their kernel waits for memory while the pair kernel computes.
+ */
+#include "md/gpu/gpu_impl.h"
+
+sundog_status gpu_enqueue_lists(md_gpu *gpu, unsigned what)
+{
+    const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
+    if (!gpu->lists) return SUNDOG_OK;
+    if (what & MD_GPU_SEARCH) return md_unit_lists_search(gpu->lists, row, gpu->stream);
+    return md_unit_lists_filter(gpu->lists, row, gpu->stream);
+}
+
+static sundog_status fork_branch(md_gpu *gpu)
+{
+    BASE_TRY(DEVICE_CHECK(cudaEventRecord(gpu->fork, gpu->stream)));
+    return DEVICE_CHECK(cudaStreamWaitEvent(gpu->beside, gpu->fork, 0));
+}
+
+static sundog_status join_branch(md_gpu *gpu)
+{
+    BASE_TRY(DEVICE_CHECK(cudaEventRecord(gpu->join, gpu->beside)));
+    return DEVICE_CHECK(cudaStreamWaitEvent(gpu->stream, gpu->join, 0));
+}
+
+static sundog_status bonded(md_gpu *gpu, bool sums, cudaStream_t stream)
+{
+    return md_bonded_device_launch(gpu->bonded, GPU_D(gpu, const md_device_row *, GPU_ROW),
+                                   GPU_D(gpu, const md_device_box *, GPU_BOX),
+                                   sums ? GPU_D(gpu, md_bonded_sums *, GPU_BONDED_SUMS) : NULL,
+                                   stream);
+}
+
+/* Blocks that read no ghost, and bonded forces when there are no ghosts to wait for, run beside the
+ * exchange. */
+static sundog_status shell_forces(md_gpu *gpu, double *pair_sums)
+{
+    const md_unit_view *view = md_unit_lists_view(gpu->lists);
+    const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
+    float(*f)[4] = GPU_D(gpu, float(*)[4], GPU_F);
+    md_unit_how how = {.part = MD_UNIT_ALL, .stream = gpu->stream};
+    if (!gpu->forward) {
+        if (gpu->has_bonded) {
+            BASE_TRY(fork_branch(gpu));
+            BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->beside));
+        }
+        BASE_TRY(md_unit_force_launch(gpu->force, view, row, f, pair_sums, &how));
+        return gpu->has_bonded ? join_branch(gpu) : SUNDOG_OK;
+    }
+    md_unit_how inner = {.part = MD_UNIT_INNER, .stream = gpu->beside};
+    how.part = MD_UNIT_BORDER;
+    BASE_TRY(fork_branch(gpu));
+    BASE_TRY(md_unit_force_launch(gpu->force, view, row, f, pair_sums, &inner));
+    BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
+    BASE_TRY(md_unit_force_launch(gpu->force, view, row, f, pair_sums, &how));
+    if (gpu->has_bonded) BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->stream));
+    BASE_TRY(join_branch(gpu));
+    return pair_sums ? md_unit_force_add_sums(gpu->force, view, pair_sums, gpu->stream) : SUNDOG_OK;
+}
+
+static sundog_status return_forces(md_gpu *gpu, double *pair_sums)
+{
+    const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
+    float(*f)[4] = GPU_D(gpu, float(*)[4], GPU_F);
+    if (gpu->forward) BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
+    if (gpu->has_bonded) {
+        BASE_TRY(fork_branch(gpu));
+        BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->beside));
+    }
+    BASE_TRY(md_return_force_launch(gpu->returned, row, f, pair_sums, gpu->stream));
+    if (gpu->has_bonded) {
+        BASE_TRY(join_branch(gpu));
+        BASE_TRY(md_bonded_device_gather(gpu->bonded, f, gpu->stream));
+    }
+    return gpu->reverse ? sundog_reverse_on(gpu->reverse, gpu->stream) : SUNDOG_OK;
+}
+
+sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums)
+{
+    double *pair_sums = sums ? GPU_D(gpu, double *, GPU_PAIR_SUMS) : NULL;
+    return gpu->options.scheme == MD_SCHEME_SHELL ? shell_forces(gpu, pair_sums)
+                                                  : return_forces(gpu, pair_sums);
+}

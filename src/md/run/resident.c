@@ -1,0 +1,321 @@
+#include "md/run/resident.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "md/core/units.h"
+#include "md/gpu/gpu.h"
+#include "md/run/coupling.h"
+#include "md/run/device_choice.h"
+#include "md/run/faults.h"
+#include "md/run/milestones.h"
+#include "md/run/pressure.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What the loop knows beside the worker. */
+typedef struct resident {
+    md_worker *w;
+    int64_t step;                 /* the next to be enqueued */
+    int64_t last;                 /* the last of the run; earlier when it is stopped */
+    int64_t timed_from, searched; /* searched: step of the last outer lists */
+    uint8_t what[MD_GPU_PIECE];
+    bool observed; /* the piece under way is a single step whose frame was wanted */
+} resident;
+
+/* ---- the GPU --------------------------------------------------------------------------------- */
+
+sundog_status md_resident_create(md_worker *w)
+{
+    const md_system *system = w->system;
+    const md_groups *groups = &system->groups;
+    const md_params *params = w->params;
+    md_gpu_options options = {.team = w->team,
+                              .gpu = md_device_of_domain(system, sundog_team_rank(w->team)),
+                              .topology = system->topology,
+                              .params = params,
+                              .nonbonded = w->shared->nonbonded,
+                              .bonded = w->shared->bonded,
+                              .posres = w->shared->posres,
+                              .constrain = {.lincs_order = params->lincs_order,
+                                            .lincs_iter = params->lincs_iter,
+                                            .lincs_warnangle = params->lincs_warnangle,
+                                            .frozen = groups->frozen},
+                              .scheme = system->reach.scheme,
+                              .rlist = system->rlist,
+                              .rinner = system->nstprune > 0 ? system->rprune : system->rlist,
+                              .rung = system->rung,
+                              .route = system->route,
+                              .deterministic = w->shared->options->reproducible,
+                              .n_temperature = groups->n_temperature,
+                              .n_com = groups->n_com,
+                              .has_com_groups = groups->com_of != NULL,
+                              .has_frozen = groups->frozen != NULL};
+    options.thermostat.n = groups->n_temperature;
+    for (int g = 0; g < groups->n_temperature; g++) {
+        const md_temperature_group *group = &groups->temperature[g];
+        options.n_dof[g] = group->n_dof;
+        options.thermostat.coupling[g] =
+            md_vrescale_couple(0.5 * group->n_dof * MD_BOLTZ * group->ref_t, group->n_dof,
+                               params->dt * params->nsttcouple, group->tau_t);
+    }
+    return md_gpu_create(&options, &w->gpu);
+}
+
+sundog_status md_resident_rebuild(md_worker *w)
+{
+    const md_gpu_rows rows = {.domain = w->domain,
+                              .rows = w->rows,
+                              .box = &w->box,
+                              .constrain = w->constrain,
+                              .temperature_group = w->temperature_group,
+                              .com_group = w->com_group,
+                              .frozen = w->frozen_axes,
+                              .thermostat_work = w->thermostat_work};
+    double largest, sum_square;
+    int64_t n_constraints;
+    md_constrain_deviation(w->constrain, w->rows, (const double(*)[3])w->rows->x, &largest,
+                           &sum_square, &n_constraints);
+    w->n_constraints = (double)n_constraints;
+    return md_gpu_rebuild(w->gpu, &rows);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static sundog_status take_sums(md_worker *w, int64_t step, const md_gpu_sums *from,
+                               md_step_sums *sums)
+{
+    const md_groups *groups = &w->system->groups;
+    memset(sums, 0, sizeof *sums);
+    sums->terms = from->terms;
+    memcpy(sums->kinetic_old, from->kinetic[0], sizeof sums->kinetic_old);
+    memcpy(sums->kinetic_new, from->kinetic[1], sizeof sums->kinetic_new);
+    sums->deviation_square = from->deviation_square;
+    sums->n_constraints = w->n_constraints;
+    for (int g = 0; groups->temperature_of && g < groups->n_temperature; g++)
+        for (int half = 0; half < 2; half++)
+            sums->kinetic_group[g][half] = from->kinetic_group[g][half];
+    for (int g = 0; g < groups->n_temperature; g++)
+        w->thermostat_work[g] = from->thermostat_work[g];
+    BASE_TRY(md_sums_reduce(w->team, sums));
+    sundog_status status =
+        md_sums_report(w->system, sums, step, &w->box, md_coupling_work(w), &w->report);
+    return status == SUNDOG_OK ? status : md_faults_blame(w, status);
+}
+
+/* Constraints that gave trouble. A result that is no number ends the run. */
+static sundog_status look_at_faults(md_worker *w, const md_gpu_result *result)
+{
+    if (result->fault_row < 0) return SUNDOG_OK;
+    int64_t atom = w->rows->gid[result->fault_row] + 1;
+    char text[256];
+    if (result->n_not_finite > 0) {
+        snprintf(text, sizeof text,
+                 "positions of %d constraint groups are not finite, the first near atom %" PRId64
+                 ": the system has blown up",
+                 result->n_not_finite, atom);
+        return md_faults_here(w, base_fail(SUNDOG_ERR_PHYSICS, "%s", text));
+    }
+    snprintf(text, sizeof text,
+             "within %d steps %d times constraints turned by more than lincs-warnangle (%g "
+             "degrees), first near atom %" PRId64 "\n",
+             result->n_steps, result->n_turned, w->params->lincs_warnangle, atom);
+    return md_faults_add_warning(w, result->step, text);
+}
+
+/* The oldest piece: *again if it must be repeated. sums: of its last step with any. */
+static sundog_status finish(resident *r, bool *again, md_step_sums *sums)
+{
+    md_worker *w = r->w;
+    md_gpu_result result;
+    md_timing_enter(&w->timing, MD_PHASE_DEVICE);
+    BASE_TRY(md_gpu_finish(w->gpu, &result));
+    md_timing_enter(&w->timing, MD_PHASE_SUMS);
+    double overflow = result.overflow;
+    BASE_TRY(sundog_team_max_double(w->team, &overflow, 1));
+    *again = overflow > 0;
+    if (*again) {
+        BASE_TRY(md_gpu_rewind(w->gpu));
+        r->step = result.step;
+        return SUNDOG_OK;
+    }
+    BASE_TRY(look_at_faults(w, &result));
+    int64_t end = result.step + result.n_steps;
+    for (int64_t step = result.step, k = 0; step < end && k < result.n_sums; step++) {
+        bool last = step == r->last, energies = md_energies_due(w, step, last);
+        if (!energies && !md_pressure_due(w->params, step)) continue;
+        BASE_TRY(take_sums(w, step, &result.sums[k++], sums));
+        if (energies) BASE_TRY(md_report_step(w, step, last));
+    }
+    md_timing_enter(&w->timing, MD_PHASE_REST);
+    w->step = end;
+    if (w->root) md_progress_step(&w->progress, w->system, end - 1, end - 1 == r->last);
+    return SUNDOG_OK;
+}
+
+static sundog_status drain(resident *r, bool *again)
+{
+    md_step_sums sums;
+    *again = false;
+    while (md_gpu_n_under_way(r->w->gpu) > 0 && !*again) BASE_TRY(finish(r, again, &sums));
+    return SUNDOG_OK;
+}
+
+/* ---- repartition ------------------------------------------------------------------------------
+ */
+
+static sundog_status repartition(resident *r)
+{
+    md_worker *w = r->w;
+    bool checkpoint = false;
+    md_timing_enter(&w->timing, MD_PHASE_REPARTITION);
+    if (r->step > w->system->state.step) {
+        BASE_TRY(md_gpu_download(w->gpu, w->rows->x, w->rows->v, NULL));
+        BASE_TRY(md_domain_repartition(w->domain));
+    }
+    BASE_TRY(md_worker_rebuild(w));
+    r->searched = r->step;
+    BASE_TRY(md_decide(w, r->step, &checkpoint));
+    if (w->stop) r->last = r->step;
+    if (w->root) md_outputs_mark(w->shared->outputs);
+    if (checkpoint) BASE_TRY(md_write_checkpoint(w, r->step));
+    md_timing_enter(&w->timing, MD_PHASE_REST);
+    return SUNDOG_OK;
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static bool lists_due(const resident *r, int64_t step)
+{
+    return step % r->w->system->nstlist == 0;
+}
+
+static bool filter_due(const resident *r, int64_t step)
+{
+    int nstprune = r->w->system->nstprune;
+    return nstprune > 0 && (step - r->searched) % nstprune == 0;
+}
+
+static uint8_t what_of(const resident *r, int64_t step)
+{
+    const md_worker *w = r->w;
+    const md_params *params = w->params;
+    bool last = step == r->last;
+    unsigned what = 0;
+    if (md_energies_due(w, step, last) || (!last && md_pressure_due(params, step)))
+        what |= MD_GPU_SUMS;
+    if (params->tcoupl != MD_TCOUPL_NO &&
+        (params->nsttcouple == 1 || step % params->nsttcouple == 1))
+        what |= MD_GPU_THERMOSTAT;
+    if (params->comm_mode == MD_COMM_LINEAR && md_due(params->nstcomm, step)) what |= MD_GPU_STILL;
+    return (uint8_t)what;
+}
+
+/* A step before which the host has something to do, or that begins new lists. */
+static bool begins_piece(const resident *r, int64_t step)
+{
+    bool want[3];
+    return step % r->w->system->nstpartition == 0 || lists_due(r, step) || filter_due(r, step) ||
+           step == r->timed_from || md_frame_due(r->w, step, step == r->last, want);
+}
+
+/* Steps from r->step on as one piece. alone: one step. */
+static int make_piece(resident *r, bool alone)
+{
+    const md_worker *w = r->w;
+    int n = 0;
+    for (int64_t step = r->step; n < MD_GPU_PIECE; step++) {
+        if (n > 0 && begins_piece(r, step)) break;
+        r->what[n++] = what_of(r, step);
+        if (alone || step == r->last || md_pressure_due(w->params, step)) break;
+    }
+    bool fresh = r->searched == r->step; /* a repartition has just made them */
+    if (!fresh && lists_due(r, r->step)) {
+        r->what[0] |= MD_GPU_SEARCH;
+        r->searched = r->step;
+    } else if (!fresh && filter_due(r, r->step)) {
+        r->what[0] |= MD_GPU_FILTER;
+    }
+    return n;
+}
+
+static bool partition_due(const resident *r)
+{
+    return r->step == r->w->system->state.step || r->step % r->w->system->nstpartition == 0 ||
+           md_pressure_wears_lists(r->w);
+}
+
+/* One piece, with the frame of its first step if one is due. *again: lists overflowed, r->step has
+ * gone back and all must be made anew. */
+static sundog_status piece(resident *r, bool *again)
+{
+    md_worker *w = r->w;
+    bool want[3], last = r->step == r->last;
+    bool frame = md_frame_due(w, r->step, last, want);
+    bool couple = md_pressure_due(w->params, r->step);
+    md_step_sums sums;
+    int64_t step = r->step;
+    if (frame) {
+        BASE_TRY(drain(r, again));
+        if (*again) return SUNDOG_OK;
+        md_timing_enter(&w->timing, MD_PHASE_OUTPUT);
+        BASE_TRY(md_gpu_download(w->gpu, want[0] ? w->rows->x : NULL, want[1] ? w->rows->v : NULL,
+                                 NULL));
+    }
+    md_timing_enter(&w->timing, MD_PHASE_UPDATE);
+    int n = make_piece(r, frame);
+    BASE_TRY(md_gpu_enqueue(w->gpu, step, n, r->what));
+    r->step += n;
+    couple = md_pressure_due(w->params, r->step - 1) && r->step - 1 != r->last;
+    int ahead = frame || couple || r->step > r->last ? 0 : MD_GPU_AHEAD - 1;
+    while (md_gpu_n_under_way(w->gpu) > ahead) {
+        BASE_TRY(finish(r, again, &sums));
+        if (*again) return SUNDOG_OK;
+    }
+    if (frame && want[2]) BASE_TRY(md_gpu_download(w->gpu, NULL, NULL, w->rows->f));
+    if (frame) BASE_TRY(md_write_frame(w, step, last));
+    if (last) BASE_TRY(md_write_last(w));
+    if (frame) md_observe(w, step, last, md_energies_due(w, step, last));
+    if (couple) BASE_TRY(md_pressure_couple(w, r->step - 1, &sums));
+    return SUNDOG_OK;
+}
+
+static sundog_status start_timing(resident *r)
+{
+    md_worker *w = r->w;
+    md_timing_start(&w->timing);
+    w->timed_start_ns = base_clock_ns();
+    w->timed_from = r->step;
+    return SUNDOG_OK;
+}
+
+static sundog_status measure(md_worker *w)
+{
+    double us[MD_GPU_N_PARTS];
+    if (!w->shared->options->measure_parts) return SUNDOG_OK;
+    BASE_TRY(md_gpu_measure(w->gpu, us));
+    BASE_TRY(sundog_team_max_double(w->team, us, MD_GPU_N_PARTS));
+    if (w->root) memcpy(w->shared->result->part_us, us, sizeof us);
+    return SUNDOG_OK;
+}
+
+sundog_status md_resident(md_worker *w, int64_t timed_from)
+{
+    resident r = {.w = w, .step = w->step, .last = w->system->last_step, .timed_from = timed_from};
+    bool again = false;
+    while (r.step <= r.last) {
+        if (again || partition_due(&r) || r.step == timed_from) {
+            bool back = false;
+            if (!again) BASE_TRY(drain(&r, &back));
+            if (r.step == timed_from && r.step > w->system->state.step) BASE_TRY(start_timing(&r));
+            if (back || again || partition_due(&r)) BASE_TRY(repartition(&r));
+            again = false;
+        }
+        sundog_status status = piece(&r, &again);
+        if (status == SUNDOG_ERR_PHYSICS)
+            return base_fail(status, "step %" PRId64 ", %s", w->step, sundog_last_error());
+        BASE_TRY(status);
+    }
+    BASE_TRY(md_worker_finish(w, r.last));
+    return measure(w);
+}

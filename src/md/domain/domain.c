@@ -89,6 +89,7 @@ void md_domain_destroy(md_domain **handle)
     md_grid_destroy(&domain->grid);
     base_free(domain->info);
     base_free(domain->rung);
+    base_free(domain->map.table);
     base_free(domain->map.slot);
     base_free(domain->map.next);
     base_free(domain->record.seen);

@@ -59,9 +59,12 @@ typedef struct md_group_key {
     int32_t size;
 } md_group_key;
 
-/* Rows of atoms whose molecule has several groups, by global atom: open addressing over the atoms,
- * then a chain of their images. */
+/* Rows of atoms whose molecule has several groups, by global atom: a table of all atoms or, where
+ * that would be much larger than this domain, open addressing; then a chain of their images. */
 typedef struct md_row_map {
+    bool is_table;
+    size_t capacity_table;
+    int32_t *table;                 /* [n_atoms] -1: no row */
     size_t n_slots, capacity_slot;  /* power of two */
     struct md_row_slot { int64_t gid; int32_t row; } *slot;     /* row -1: free */
     size_t capacity_next;

@@ -22,7 +22,12 @@
 #include "base/alloc.h"
 #include "md/core/vec.h"
 
+#include <string.h>
+
 /* ---- rows by global atom -------------------------------------------------------------------- */
+
+/* A table of all atoms is fastest, as long as this domain has a fair share of them. */
+enum { MOST_ATOMS_PER_ROW = 16 };
 
 /* Runs of sixteen atoms stay together, so that a molecule is found in few cache lines. */
 static size_t slot_of(const md_row_map *map, int64_t gid)
@@ -34,6 +39,23 @@ static size_t slot_of(const md_row_map *map, int64_t gid)
     return slot;
 }
 
+static void clear(md_domain *domain, size_t n)
+{
+    md_row_map *map = &domain->map;
+    size_t n_atoms = (size_t)domain->topology->n_atoms;
+    map->is_table = n_atoms <= MOST_ATOMS_PER_ROW * (size_t)domain->rows.n_rows;
+    BASE_RESERVE(map->next, map->capacity_next, domain->rows.n_rows + 1);
+    if (map->is_table) {
+        BASE_RESERVE(map->table, map->capacity_table, n_atoms + 1);
+        memset(map->table, 0xff, n_atoms * sizeof *map->table);     /* -1 */
+        return;
+    }
+    map->n_slots = 16;
+    while (map->n_slots < 2 * n) map->n_slots *= 2;
+    BASE_RESERVE(map->slot, map->capacity_slot, map->n_slots);
+    for (size_t slot = 0; slot < map->n_slots; slot++) map->slot[slot].row = -1;
+}
+
 static void map_fill(md_domain *domain)
 {
     md_row_map *map = &domain->map;
@@ -41,19 +63,33 @@ static void map_fill(md_domain *domain)
     size_t n = 0;
     for (int row = 0; row < rows->n_rows; row++)
         n += domain->sites.site[domain->info[row].site].spans;
-    map->n_slots = 16;
-    while (map->n_slots < 2 * n) map->n_slots *= 2;
-    BASE_RESERVE(map->slot, map->capacity_slot, map->n_slots);
-    BASE_RESERVE(map->next, map->capacity_next, rows->n_rows + 1);
-    for (size_t slot = 0; slot < map->n_slots; slot++) map->slot[slot].row = -1;
-    if (n == 0) return;
+    if (n == 0) return;         /* and nobody will look */
+    clear(domain, n);
     for (int row = 0; row < rows->n_rows; row++) {
         if (!domain->sites.site[domain->info[row].site].spans) continue;
-        size_t slot = slot_of(map, rows->gid[row]);
-        map->next[row] = map->slot[slot].row;
-        map->slot[slot].gid = rows->gid[row];
-        map->slot[slot].row = row;
+        int32_t *first;
+        if (map->is_table) {
+            first = &map->table[rows->gid[row]];
+        } else {
+            size_t slot = slot_of(map, rows->gid[row]);
+            map->slot[slot].gid = rows->gid[row];
+            first = &map->slot[slot].row;
+        }
+        map->next[row] = *first;
+        *first = row;
     }
+}
+
+static int first_image(const md_row_map *map, int64_t gid)
+{
+    return map->is_table ? map->table[gid] : map->slot[slot_of(map, gid)].row;
+}
+
+/* rint() for |x| < 2^51 without a call. */
+static inline double whole(double x)
+{
+    const double shift = 0x1.8p52;
+    return (x + shift) - shift;
 }
 
 /* Squared length of d after folding it to the nearest images along `axes`. */
@@ -63,7 +99,7 @@ static double folded2(const md_box *box, unsigned axes, double d[3])
     md_box_to_fractional(box, d, s);
     for (int axis = 0; axis < 3; axis++)
         for (int k = 0; axes >> axis & 1 && k <= axis; k++)
-            d[k] -= rint(s[axis]) * box->m[axis][k];
+            d[k] -= whole(s[axis]) * box->m[axis][k];
     return vec_norm2(d);
 }
 
@@ -72,7 +108,7 @@ static int nearest_image(const md_domain *domain, int row, int64_t gid)
 {
     const md_row_map *map = &domain->map;
     const double(*x)[3] = (const double(*)[3])domain->rows.x;
-    for (int image = map->slot[slot_of(map, gid)].row; image >= 0; image = map->next[image]) {
+    for (int image = first_image(map, gid); image >= 0; image = map->next[image]) {
         double d[3];
         vec_sub(x[image], x[row], d);
         if (vec_norm2(d) < domain->limit2) return image;
@@ -84,8 +120,8 @@ static int nearest_image(const md_domain *domain, int row, int64_t gid)
 
 /* ---- terms ---------------------------------------------------------------------------------- */
 
-static void add_row_interaction(md_row_interactions *list, int width, const int *atoms, int param,
-                                float weight)
+static inline void add_row_interaction(md_row_interactions *list, int width, const int *atoms,
+                                       int param, float weight)
 {
     size_t n = (size_t)list->n, w = (size_t)width;
     if (n == list->capacity_param || n == list->capacity_weight ||
@@ -129,12 +165,12 @@ static void add_terms(md_domain *domain, int row, const md_site *site, const int
             n_owned += rows->zone[other] == 0;
         }
         if (k < n_others) continue;
-        bool whole = rows->scheme == MD_SCHEME_RETURN;
-        if (whole ? common != 0 : n_owned == 0) continue;
+        bool alone = rows->scheme == MD_SCHEME_RETURN;
+        if (alone ? common != 0 : n_owned == 0) continue;
         add_row_interaction(&rows->list[term[t].kind], n_others + 1, atoms, term[t].param,
-                            whole ? 1.0f : (float)n_owned / (float)(n_others + 1));
+                            alone ? 1.0f : (float)n_owned / (float)(n_others + 1));
         if (domain->record.kind >= 0)
-            record_term(domain, row, site, &term[t], whole ? n_others + 1 : n_owned);
+            record_term(domain, row, site, &term[t], alone ? n_others + 1 : n_owned);
     }
 }
 
@@ -146,8 +182,6 @@ static int add_exclusions(md_domain *domain, int row, const md_site *site, const
     md_rows *rows = &domain->rows;
     const int *exclusion = domain->sites.exclusion + site->exclusion;
     unsigned zone = rows->zone[row];
-    if ((size_t)(n + site->n_exclusions) > rows->capacity_exclusion)
-        BASE_RESERVE(rows->exclusion, rows->capacity_exclusion, n + site->n_exclusions);
     for (int e = 0; e < site->n_exclusions; e++) {
         int other = partner_row[exclusion[e]];
         if (other < 0) continue;
@@ -159,30 +193,63 @@ static int add_exclusions(md_domain *domain, int row, const md_site *site, const
     return n;
 }
 
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* An owned row of a molecule of a single group: all partners are there, at known distances in
+ * rows. */
+static int add_whole(md_domain *domain, int row, const md_site *site, int n_exclusions)
+{
+    md_rows *rows = &domain->rows;
+    const md_partner *partner = domain->sites.partner + site->partner;
+    const md_term *term = domain->sites.term + site->term;
+    const int *exclusion = domain->sites.exclusion + site->exclusion;
+    for (int t = 0; t < site->n_terms; t++) {
+        int atoms[MD_MAX_KIND_ATOMS] = {row}, width = term[t].n_others + 1;
+        for (int k = 1; k < width; k++)
+            atoms[k] = row + partner[term[t].partner[k - 1]].row_delta;
+        add_row_interaction(&rows->list[term[t].kind], width, atoms, term[t].param, 1.0f);
+        if (domain->record.kind >= 0) record_term(domain, row, site, &term[t], width);
+    }
+    for (int e = 0; e < site->n_exclusions; e++)
+        rows->exclusion[n_exclusions + e] = row + partner[exclusion[e]].row_delta;
+    return n_exclusions + site->n_exclusions;
+}
+
+static int add_row(md_domain *domain, int row, const md_site *site, int n_exclusions)
+{
+    const md_partner *partner = domain->sites.partner + site->partner;
+    int *partner_row = domain->partner_row, n_owned = domain->rows.n_owned;
+    int64_t gid = domain->rows.gid[row];
+    bool owned = row < n_owned, near = owned || domain->rows.scheme == MD_SCHEME_RETURN;
+    for (int p = 0; p < site->n_partners; p++) {
+        partner_row[p] = owned && partner[p].same_group
+                             ? row + partner[p].row_delta
+                             : nearest_image(domain, row, gid + partner[p].gid_delta);
+        near |= partner_row[p] >= 0 && partner_row[p] < n_owned;
+    }
+    if (!near) return n_exclusions;     /* a ghost among ghosts has nothing to do in scheme shell */
+    add_terms(domain, row, site, partner_row);
+    return add_exclusions(domain, row, site, partner_row, n_exclusions);
+}
+
 void md_interactions_build(md_domain *domain)
 {
     md_rows *rows = &domain->rows;
     const md_sites *sites = &domain->sites;
-    int n_exclusions = 0;
+    int n = 0;
     map_fill(domain);
     for (int kind = 0; kind < MD_N_KINDS; kind++) rows->list[kind].n = 0;
     BASE_RESERVE(rows->exclusion_start, rows->capacity_exclusion_start, rows->n_rows + 1);
     BASE_RESERVE(domain->partner_row, domain->capacity_partner_row, sites->max_partners + 1);
     for (int row = 0; row < rows->n_rows; row++) {
         const md_site *site = &sites->site[domain->info[row].site];
-        bool owned = row < rows->n_owned;
-        rows->exclusion_start[row] = n_exclusions;
-        if (!owned && !site->spans) continue;
-        const md_partner *partner = sites->partner + site->partner;
-        int *partner_row = domain->partner_row;
-        int64_t gid = rows->gid[row];
-        for (int p = 0; p < site->n_partners; p++)
-            partner_row[p] = owned && partner[p].same_group
-                                 ? row + partner[p].row_delta
-                                 : nearest_image(domain, row, gid + partner[p].gid_delta);
-        add_terms(domain, row, site, partner_row);
-        if (site->n_exclusions)
-            n_exclusions = add_exclusions(domain, row, site, partner_row, n_exclusions);
+        rows->exclusion_start[row] = n;
+        if ((size_t)(n + site->n_exclusions) > rows->capacity_exclusion)
+            BASE_RESERVE(rows->exclusion, rows->capacity_exclusion, n + site->n_exclusions);
+        if (site->spans)
+            n = add_row(domain, row, site, n);
+        else if (row < rows->n_owned)
+            n = add_whole(domain, row, site, n);
     }
-    rows->exclusion_start[rows->n_rows] = n_exclusions;
+    rows->exclusion_start[rows->n_rows] = n;
 }

@@ -107,6 +107,11 @@ static void test_gpus(void)
     options.n_gpus = 2;
     options.gpus[0] = options.gpus[1] = n - 1;
     expect_error(&options, SUNDOG_ERR_ARGUMENT, "is given twice");
+    options.n_gpus = 0;
+    options.scheme_given = true; /* return */
+    options.dd[0] = 2, options.dd[1] = options.dd[2] = 1;
+    expect_error(&options, SUNDOG_ERR_INPUT, "scheme return on GPUs needs more than");
+    options.scheme_given = false;
     options.n_gpus = 1;
     options.dd[0] = 2, options.dd[1] = 2, options.dd[2] = 1;
     CHECK_OK(md_setup(&options, &system));

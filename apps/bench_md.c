@@ -42,6 +42,19 @@ static void print_phases(FILE *file, const md_run_result *result)
     fputc('}', file);
 }
 
+/* Parts of a step on the GPU, each alone; the share of the time that the host only waits for it. */
+static void print_parts(FILE *file, const md_run_result *result)
+{
+    if (result->n_gpus == 0) return;
+    double total = md_timing_total(&result->timing);
+    fprintf(file, ", \"host_idle\": %.3f, \"parts_us\": {",
+            total > 0 ? result->timing.seconds[MD_PHASE_DEVICE] / total : 0);
+    for (int p = 0; p < MD_GPU_N_PARTS; p++)
+        fprintf(file, "%s\"%s\": %.3f", p ? ", " : "", md_gpu_part_name((md_gpu_part)p),
+                result->part_us[p]);
+    fputc('}', file);
+}
+
 static void print_result(FILE *file, const md_run_options *options, const md_run_result *result)
 {
     char date[32];
@@ -65,6 +78,7 @@ static void print_result(FILE *file, const md_run_options *options, const md_run
             result->kernel, result->rlist, result->nstlist, result->n_timed_steps,
             1e3 * result->ms_per_step, result->ns_per_day);
     print_phases(file, result);
+    print_parts(file, result);
     fprintf(file, "}\n");
     fflush(file);
 }
@@ -75,6 +89,7 @@ static int run_one(md_run_options *options, int64_t n_steps, FILE *file)
     options->nsteps_given = true;
     options->nsteps = n_steps;
     options->out_dir = NULL;
+    options->measure_parts = true;
     options->timing_from_step = -n_steps / 2;
     if (md_run(options, &result) != SUNDOG_OK) {
         fprintf(stderr, "sundog bench md: error: %s\n", sundog_last_error());

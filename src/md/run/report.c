@@ -203,6 +203,7 @@ void md_report_performance(FILE *log, const md_system *system, const md_run_resu
     fprintf(log, "  %-24s %12s %12s %8s\n", "", "seconds", "ms/step", "%");
     double per_step = result->n_timed_steps > 0 ? 1e3 / (double)result->n_timed_steps : 0;
     for (int phase = 0; phase < MD_N_PHASES; phase++) {
+        if (phase == MD_PHASE_DEVICE && result->n_gpus == 0) continue;
         double seconds = result->timing.seconds[phase];
         fprintf(log, "  %-24s %12.3f %12.4f %8.1f\n", md_phase_name((md_phase)phase), seconds,
                 seconds * per_step, total > 0 ? 100 * seconds / total : 0);

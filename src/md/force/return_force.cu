@@ -124,14 +124,16 @@ extern "C" void md_return_force_destroy(md_return_force **force)
     *force = NULL;
 }
 
-/* Rows of the cell and beyond it, counted along one axis from the lowest owned one, go up to some
- * fraction of the period. The middle of what is left is where counting may begin. */
+/* Rows of the cell and beyond it, counted along one axis from the lowest of this cell's layer (owned
+ * ones, and ghosts beside them), go up to some fraction of the period. The middle of what is left
+ * is where counting may begin. */
 static int base_of(const md_rows *rows, const md_unit_frame *frame, int axis)
 {
     int32_t origin[3], s[3];
     double low = -0.5 * (rows->cell_hi[axis] - rows->cell_lo[axis]), high = 0;
     md_unit_frame_encode(frame, rows->origin, origin);
-    for (int i = 0; i < rows->n_owned; i++) {
+    for (int i = 0; i < rows->n_rows; i++) {
+        if (rows->zone[i] >> axis & 1) continue;
         md_unit_frame_encode(frame, rows->x[i], s);
         low = fmin(low, (double)(int32_t)((uint32_t)s[axis] - (uint32_t)origin[axis]) * 0x1p-32);
     }

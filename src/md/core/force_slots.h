@@ -4,10 +4,11 @@
 #ifndef MD_FORCE_SLOTS_H
 #define MD_FORCE_SLOTS_H
 
-/* Device pointers. Slots of row r are d_slot[d_index[k]], k in [d_start[r], d_start[r + 1]).
- * d_start is NULL when there are none at all. */
+/* Device pointers. Slots of row r are d_slot[k], k in [d_start[r], d_start[r + 1]): who writes them
+ * looks up where they go, so that who waits for them reads one run. d_start is NULL when there are
+ * none at all. */
 typedef struct md_force_slots {
     const float (*d_slot)[4];           /* kJ/mol/nm; the fourth is not used */
-    const int *d_start, *d_index;
+    const int *d_start;
 } md_force_slots;
 #endif

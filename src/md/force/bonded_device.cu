@@ -1,31 +1,37 @@
-/* Kernels and launchers of bonded_device.h. Blocks belong to one kind of interaction each, so warps
- * do not diverge; arrays are [place][n], so neighbouring threads read neighbouring words. */
-#include "device/block_sum.cuh"
+/* Kernels and launchers of bonded_device.h. Arrays of a block are [place][lane], so neighbouring
+ * threads read neighbouring words; what one thread finds for several rows goes through the block's
+ * shared memory, and leaves it as one sum a row. */
+#include "device/grid_sum.cuh"
 #include "device/upload.h"
 extern "C" {
+#include "md/force/bonded_blocks.h"
 #include "md/force/bonded_device.h"
 }
 #include "md/core/force_slots.cuh"
 #include "md/force/bonded_terms.cuh"
 
-enum { BLOCK = 128, N_BLOCK_SUMS = 2 + 9, MAX_SEGMENTS = MD_N_KINDS };
+enum { BLOCK = BONDED_BLOCK, GATHER_BLOCK = 128, N_SUMS = sizeof(md_bonded_sums) / sizeof(double) };
+enum { SUM_COULOMB14 = MD_N_KINDS, SUM_VIRIAL = MD_N_KINDS + 1 };
 
-typedef struct bonded_segment {
-    md_kind kind;
-    int n, first_block, first_slot;
-    const int *row;                     /* [atoms][n] */
-    const int *param;                   /* [n] */
-    const float *weight;                /* [n] */
-    const bonded_table_row *table;
-    const md_posres_reference *reference;   /* [n], of position restraints */
-} bonded_segment;
+/* A position restraint, found by its number in the list. */
+typedef struct bonded_restraint {
+    md_posres_reference reference;
+    float k[4];                         /* kJ/mol/nm2; three */
+} bonded_restraint;
 
 typedef struct bonded_view {
-    int n_segments, n_blocks;
-    bonded_segment segment[MAX_SEGMENTS];
+    int n_blocks;
     float coulomb14;
+    const bonded_table_row *table[MD_N_KINDS];
+    const bonded_restraint *restraint;
+    /* bonded_blocks.h */
+    const int *row, *param;
+    const float *weight;
+    const uint16_t (*place)[MD_MAX_KIND_ATOMS];
+    const uint8_t *kind;
+    const int *first_sum;
+    const bonded_row_sum *sum;
     float (*slot)[4];
-    double (*partial)[N_BLOCK_SUMS];    /* [blocks] energy, Coulomb-14, virial */
 } bonded_view;
 
 struct md_bonded_device {
@@ -33,24 +39,37 @@ struct md_bonded_device {
     int n_rows;
     md_force_slots slots;
     device_upload tables, lists;
-    device_array partial;
-    const bonded_table_row *d_table[MD_N_KINDS];
+    device_array scratch;               /* of sums over the grid */
+    grid_sum_scratch grid_sum;
+    const md_topology *topology;
     const md_posres *posres;            /* NULL: none */
+    bool used[MD_N_KINDS];
     /* host work */
-    int *rows_by_place, *start, *index;
-    md_posres_reference *reference;
-    size_t capacity_rows, capacity_start, capacity_index, capacity_reference;
+    md_bonded_blocks blocks;
+    bonded_restraint *restraint;
+    size_t capacity_restraint;
 };
+
+typedef grid_sum_shared<BLOCK, N_SUMS> shared_sums;
 
 /* ---- device --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void term_compute(const bonded_view &view,
-                                                    const bonded_segment &segment, int k,
-                                                    const md_device_box &box, const int3 *s,
-                                                    const float *charge, const float *p,
+static __device__ __forceinline__ void term_compute(const bonded_view &view, md_kind kind,
+                                                    int param, const md_device_box *d_box,
+                                                    const int3 *s, const float *charge,
                                                     bonded_term *t)
 {
-    switch (segment.kind) {
+    const md_device_box box = *d_box;
+    if (kind == MD_POSRES) {
+        const bonded_restraint *restraint = &view.restraint[param];
+        term_posres(d_box, s, restraint->k, restraint->reference, t);
+        return;
+    }
+    const float4 *entry = (const float4 *)view.table[kind][param];
+    const float4 low = entry[0], high = entry[1];
+    const float p[BONDED_TABLE_WIDTH] = {low.x,  low.y,  low.z,  low.w,
+                                         high.x, high.y, high.z, high.w};
+    switch (kind) {
     case MD_BOND: term_bond(box, s, p, t); break;
     case MD_BOND_G96: term_g96(box, s, p, t); break;
     case MD_ANGLE: term_angle(box, s, p, t); break;
@@ -64,8 +83,7 @@ static __device__ __forceinline__ void term_compute(const bonded_view &view,
     case MD_PAIR14:
         term_pair14(box, s, p, view.coulomb14 * (charge[0] * charge[1]), t);
         break;
-    case MD_POSRES: term_posres(box, s, p, segment.reference[k], t); break;
-    default: break;                     /* constraints have no table */
+    default: break;                     /* constraints are no forces */
     }
 }
 
@@ -83,97 +101,105 @@ static __device__ __forceinline__ int kind_n_atoms(md_kind kind)
     }
 }
 
-static __device__ __forceinline__ void add_sums(const bonded_term &t, double weight, double *sums)
+/* The interaction of this lane: forces to their places, energy to *t. */
+static __device__ __forceinline__ void
+lane_compute(const bonded_view &view, const md_device_row *rows, const md_device_box *d_box,
+             md_kind kind, int param, float (*force)[MD_MAX_KIND_ATOMS * BLOCK], bonded_term *t)
 {
-    sums[0] += weight * (double)t.energy[0];
-    sums[1] += weight * (double)t.energy[1];
+    const size_t lane = (size_t)blockIdx.x * BLOCK + threadIdx.x;
+    const int *row = view.row + (size_t)blockIdx.x * MD_MAX_KIND_ATOMS * BLOCK + threadIdx.x;
+    const int n_atoms = kind_n_atoms(kind);
+    const ushort4 to = *(const ushort4 *)view.place[lane];
+    const unsigned place[MD_MAX_KIND_ATOMS] = {to.x, to.y, to.z, to.w};
+    int3 s[MD_MAX_KIND_ATOMS];
+    float charge[MD_MAX_KIND_ATOMS];
 #pragma unroll
-    for (int a = 0; a < 3; a++) {
-        const float d[3] = {t.arm[a].x, t.arm[a].y, t.arm[a].z};
-        const float f[3] = {t.pull[a].x, t.pull[a].y, t.pull[a].z};
-#pragma unroll
-        for (int i = 0; i < 3; i++)
-#pragma unroll
-            for (int j = 0; j < 3; j++)
-                sums[2 + 3 * i + j] -= 0.5 * weight * (double)d[i] * (double)f[j];
+    for (int a = 0; a < MD_MAX_KIND_ATOMS; a++) {
+        if (a >= n_atoms) break;
+        const int4 atom = *(const int4 *)&rows[row[a * BLOCK]];
+        s[a] = make_int3(atom.x, atom.y, atom.z);
+        charge[a] = __int_as_float(atom.w);
     }
+    term_compute(view, kind, param, d_box, s, charge, t);
+#pragma unroll
+    for (int a = 0; a < MD_MAX_KIND_ATOMS; a++) {
+        if (place[a] == BONDED_NO_PLACE) continue;
+        force[0][place[a]] = t->f[a].x;
+        force[1][place[a]] = t->f[a].y;
+        force[2][place[a]] = t->f[a].z;
+    }
+}
+
+/* Each row of the block: its places, in their order, into its slot. */
+static __device__ __forceinline__ void
+rows_add(const bonded_view &view, const float (*force)[MD_MAX_KIND_ATOMS * BLOCK])
+{
+    const int last = view.first_sum[blockIdx.x + 1];
+    for (int i = view.first_sum[blockIdx.x] + (int)threadIdx.x; i < last; i += BLOCK) {
+        const bonded_row_sum sum = view.sum[i];
+        float3 f = make_float3(0, 0, 0);
+        for (int k = sum.first; k < sum.first + sum.n; k++)
+            f = make_float3(f.x + force[0][k], f.y + force[1][k], f.z + force[2][k]);
+        *(float4 *)view.slot[sum.slot] = make_float4(f.x, f.y, f.z, 0.0f);
+    }
+}
+
+/* Energy and virial of this lane; a warp has one kind, MD_N_KINDS when it has no interactions. */
+static __device__ __forceinline__ void add_sums(const bonded_term &t, md_kind kind, double weight,
+                                                shared_sums *shared)
+{
+    for (int i = threadIdx.x; i < N_SUMS * BLOCK / 32; i += BLOCK) shared->warp_sum[0][i] = 0;
+    __syncthreads();
+    if (kind == MD_N_KINDS) return;
+    grid_sum_add(shared, kind, weight * (double)t.energy[0]);
+    grid_sum_add(shared, SUM_COULOMB14, weight * (double)t.energy[1]);
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+#pragma unroll
+        for (int j = 0; j < 3; j++) {
+            double virial = 0;
+#pragma unroll
+            for (int a = 0; a < 3; a++) {
+                const float d[3] = {t.arm[a].x, t.arm[a].y, t.arm[a].z};
+                const float f[3] = {t.pull[a].x, t.pull[a].y, t.pull[a].z};
+                virial -= 0.5 * weight * (double)d[i] * (double)f[j];
+            }
+            grid_sum_add(shared, SUM_VIRIAL + 3 * i + j, virial);
+        }
 }
 
 /* All bonded interactions of a domain.
- *   grid     blocks of interactions, kind by kind       thread   one interaction
- *   reads    rows of its atoms, its parameters          writes   its slots; with SUMS
- *   waits    nothing                                             partial[block]
+ *   grid     blocks of interactions         thread   one interaction, then one row or more
+ *   reads    rows of its atoms, its parameters       writes   a slot for each row of the block;
+ *   waits    nothing                                          with SUMS out (the last block)
  *   signals  nothing */
 template <bool SUMS>
 __global__ void __launch_bounds__(BLOCK)
-    bonded_forces(const bonded_view view, const md_device_row *rows, const md_device_box *d_box)
+    bonded_forces(const bonded_view view, const md_device_row *rows, const md_device_box *d_box,
+                  const grid_sum_scratch scratch, double *out)
 {
-    int at = 0;
-    while (at + 1 < view.n_segments && (int)blockIdx.x >= view.segment[at + 1].first_block) at++;
-    const bonded_segment &segment = view.segment[at];
-    const int k = (blockIdx.x - segment.first_block) * BLOCK + threadIdx.x;
+    __shared__ float force[3][MD_MAX_KIND_ATOMS * BLOCK];
+    const size_t lane = (size_t)blockIdx.x * BLOCK + threadIdx.x;
+    const md_kind kind = (md_kind)view.kind[blockIdx.x * BONDED_WARPS + threadIdx.x / 32];
+    const int param = view.param[lane];
     bonded_term t = {};
-    float weight = 0;
-    if (k < segment.n) {
-        const md_device_box box = *d_box;
-        const int n_atoms = kind_n_atoms(segment.kind);
-        const float4 *entry = (const float4 *)segment.table[segment.param[k]];
-        const float4 low = entry[0], high = entry[1];
-        const float p[BONDED_TABLE_WIDTH] = {low.x,  low.y,  low.z,  low.w,
-                                             high.x, high.y, high.z, high.w};
-        int3 s[MD_MAX_KIND_ATOMS];
-        float charge[MD_MAX_KIND_ATOMS];
-#pragma unroll
-        for (int a = 0; a < MD_MAX_KIND_ATOMS; a++) {
-            if (a >= n_atoms) break;
-            const int4 row = *(const int4 *)&rows[segment.row[a * segment.n + k]];
-            s[a] = make_int3(row.x, row.y, row.z);
-            charge[a] = __int_as_float(row.w);
-        }
-        term_compute(view, segment, k, box, s, charge, p, &t);
-#pragma unroll
-        for (int a = 0; a < MD_MAX_KIND_ATOMS; a++) {
-            if (a >= n_atoms) break;
-            *(float4 *)view.slot[segment.first_slot + a * segment.n + k] =
-                make_float4(t.f[a].x, t.f[a].y, t.f[a].z, 0.0f);
-        }
-        weight = segment.weight[k];
-    }
+    if (param >= 0) lane_compute(view, rows, d_box, kind, param, force, &t);
+    __syncthreads();
+    rows_add(view, force);
     if (SUMS) {
-        double sums[N_BLOCK_SUMS];
-        for (int i = 0; i < N_BLOCK_SUMS; i++) sums[i] = 0;
-        add_sums(t, weight, sums);
-        for (int i = 0; i < N_BLOCK_SUMS; i++) {
-            const double sum = block_sum<BLOCK>(sums[i]);
-            if (threadIdx.x == 0) view.partial[blockIdx.x][i] = sum;
+        __shared__ shared_sums shared;
+        add_sums(t, kind, (double)view.weight[lane], &shared);
+        if (!grid_sum_finish(&shared, N_SUMS, scratch)) return;
+        for (int i = threadIdx.x / 32; i < N_SUMS; i += BLOCK / 32) {
+            const double sum = grid_sum_total(scratch, i);
+            if (threadIdx.x % 32 == 0) out[i] = sum;
         }
     }
-}
-
-/* Blocks' sums to md_bonded_sums: a block a number, in a fixed order. */
-__global__ void add_bonded_sums(const bonded_view view, md_bonded_sums *out)
-{
-    const int what = blockIdx.x;                /* a kind, Coulomb-14, then the virial */
-    int first = 0, last = view.n_blocks, value = 0;
-    if (what < MD_N_KINDS) {
-        last = 0;
-        for (int s = 0; s < view.n_segments; s++)
-            if (view.segment[s].kind == what) {
-                first = view.segment[s].first_block;
-                last = s + 1 < view.n_segments ? view.segment[s + 1].first_block : view.n_blocks;
-            }
-    } else {
-        value = 1 + what - MD_N_KINDS;
-    }
-    double sum = 0;
-    for (int b = first + (int)threadIdx.x; b < last; b += BLOCK) sum += view.partial[b][value];
-    sum = block_sum<BLOCK>(sum);
-    if (threadIdx.x == 0) ((double *)out)[what] = sum;
 }
 
 __global__ void gather_slots(const md_force_slots slots, int n_rows, float (*f)[4])
 {
-    const int row = blockIdx.x * BLOCK + threadIdx.x;
+    const int row = blockIdx.x * GATHER_BLOCK + threadIdx.x;
     if (row >= n_rows) return;
     const float4 old = *(const float4 *)f[row];
     const float3 sum = force_slots_add(slots, row, make_float3(old.x, old.y, old.z));
@@ -182,36 +208,25 @@ __global__ void gather_slots(const md_force_slots slots, int n_rows, float (*f)[
 
 /* ---- host ----------------------------------------------------------------------------------- */
 
-/* Force constants of restraints, which bonded.c leaves to posres.c; NULL when there are none. */
-static bonded_table_row *restraint_table(const md_posres *posres, const md_topology *topology)
-{
-    if (posres == NULL) return NULL;
-    bonded_table_row *table =
-        (bonded_table_row *)base_alloc_zero((size_t)topology->n_params * sizeof *table);
-    for (int n = 0; n < topology->n_params; n++)
-        for (int a = 0; a < 3; a++) table[n][a] = (float)topology->param[n].p[a];
-    return table;
-}
-
 extern "C" sundog_status md_bonded_device_create(const md_bonded *bonded, const md_posres *posres,
                                                  const md_topology *topology,
                                                  md_bonded_device **out)
 {
     md_bonded_device *device = (md_bonded_device *)base_alloc_zero(sizeof *device);
-    bonded_table_row *restraints = restraint_table(posres, topology);
     device->view.coulomb14 = md_bonded_coulomb14(bonded);
+    device->topology = topology;
     device->posres = posres;
+    device->used[MD_POSRES] = posres != NULL;
     while (device_upload_pass(&device->tables))
         for (int kind = 0; kind < MD_N_KINDS; kind++) {
-            const bonded_table_row *table =
-                kind == MD_POSRES ? restraints : md_bonded_table(bonded, (md_kind)kind);
+            const bonded_table_row *table = md_bonded_table(bonded, (md_kind)kind);
             if (table == NULL) continue;
-            device->d_table[kind] = DEVICE_PLACE(&device->tables, const bonded_table_row *, table,
-                                                 topology->n_params);
+            device->used[kind] = true;
+            device->view.table[kind] = DEVICE_PLACE(&device->tables, const bonded_table_row *,
+                                                    table, topology->n_params);
         }
     sundog_status status = device_upload_finish(&device->tables, 0);
     if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaDeviceSynchronize());
-    base_free(restraints);
     if (status != SUNDOG_OK) {
         md_bonded_device_destroy(&device);
         return status;
@@ -225,103 +240,75 @@ extern "C" void md_bonded_device_destroy(md_bonded_device **device)
     if (*device == NULL) return;
     device_upload_free(&(*device)->tables);
     device_upload_free(&(*device)->lists);
-    device_free(&(*device)->partial);
-    base_free((*device)->rows_by_place);
-    base_free((*device)->start);
-    base_free((*device)->index);
-    base_free((*device)->reference);
+    device_free(&(*device)->scratch);
+    md_bonded_blocks_free(&(*device)->blocks);
+    base_free((*device)->restraint);
     base_free(*device);
     *device = NULL;
 }
 
-/* Segments of the kinds that have interactions here; their rows turned to [atoms][n]. The number of
- * slots is returned. */
-static int make_segments(md_bonded_device *device, const md_rows *rows)
-{
-    bonded_view *view = &device->view;
-    int n_slots = 0;
-    view->n_segments = view->n_blocks = 0;
-    for (int kind = 0; kind < MD_N_KINDS; kind++) {
-        const md_row_interactions *list = &rows->list[kind];
-        if (device->d_table[kind] == NULL || list->n == 0) continue;
-        const int n_atoms = md_kind_n_atoms((md_kind)kind);
-        bonded_segment *segment = &view->segment[view->n_segments++];
-        *segment = bonded_segment{};
-        segment->kind = (md_kind)kind;
-        segment->n = list->n;
-        segment->first_block = view->n_blocks;
-        segment->first_slot = n_slots;
-        segment->table = device->d_table[kind];
-        view->n_blocks += (list->n + BLOCK - 1) / BLOCK;
-        BASE_RESERVE(device->rows_by_place, device->capacity_rows, n_slots + n_atoms * list->n);
-        for (int a = 0; a < n_atoms; a++)
-            for (int k = 0; k < list->n; k++)
-                device->rows_by_place[n_slots + a * list->n + k] = list->rows[n_atoms * k + a];
-        n_slots += n_atoms * list->n;
-    }
-    return n_slots;
-}
-
-/* Reference positions of this domain's restraints. */
-static const md_posres_reference *find_references(md_bonded_device *device, const md_rows *rows)
+/* Reference positions and force constants of this domain's restraints; how many. */
+static int find_restraints(md_bonded_device *device, const md_rows *rows)
 {
     const md_row_interactions *list = &rows->list[MD_POSRES];
-    BASE_RESERVE(device->reference, device->capacity_reference, list->n);
-    for (int k = 0; k < list->n; k++)
-        device->reference[k] = md_posres_find(device->posres, rows->gid[list->rows[k]]);
-    return device->reference;
+    if (device->posres == NULL) return 0;
+    BASE_RESERVE(device->restraint, device->capacity_restraint, list->n);
+    for (int n = 0; n < list->n; n++) {
+        const double *k = device->topology->param[list->param[n]].p;
+        bonded_restraint *to = &device->restraint[n];
+        to->reference = md_posres_find(device->posres, rows->gid[list->rows[n]]);
+        for (int a = 0; a < 3; a++) to->k[a] = (float)k[a];
+        to->k[3] = 0;
+    }
+    return list->n;
 }
 
-/* Slots of each row in ascending order. */
-static void make_index(md_bonded_device *device, int n_slots)
+static void place_blocks(device_upload *up, const md_bonded_blocks *blocks, bonded_view *view)
 {
-    const int n_rows = device->n_rows;
-    BASE_RESERVE(device->start, device->capacity_start, n_rows + 2);
-    BASE_RESERVE(device->index, device->capacity_index, n_slots);
-    for (int r = 0; r < n_rows + 2; r++) device->start[r] = 0;
-    for (int s = 0; s < n_slots; s++)
-        if (device->rows_by_place[s] < n_rows) device->start[device->rows_by_place[s] + 2]++;
-    for (int r = 0; r < n_rows; r++) device->start[r + 2] += device->start[r + 1];
-    for (int s = 0; s < n_slots; s++)
-        if (device->rows_by_place[s] < n_rows)
-            device->index[device->start[device->rows_by_place[s] + 1]++] = s;
+    const size_t n = (size_t)blocks->n_blocks;
+    view->n_blocks = blocks->n_blocks;
+    view->row = DEVICE_PLACE(up, const int *, blocks->row, n * MD_MAX_KIND_ATOMS * BLOCK);
+    view->param = DEVICE_PLACE(up, const int *, blocks->param, n * BLOCK);
+    view->weight = DEVICE_PLACE(up, const float *, blocks->weight, n * BLOCK);
+    view->place =
+        DEVICE_PLACE(up, const uint16_t(*)[MD_MAX_KIND_ATOMS], blocks->place, n * BLOCK);
+    view->kind = DEVICE_PLACE(up, const uint8_t *, blocks->kind, n * BONDED_WARPS);
+    view->first_sum = DEVICE_PLACE(up, const int *, blocks->first_sum, n + 1);
+    view->sum = DEVICE_PLACE(up, const bonded_row_sum *, blocks->sum, blocks->n_sums);
+}
+
+/* What adds up the blocks' sums; its counter starts at 0. */
+static sundog_status reserve_scratch(md_bonded_device *device, cudaStream_t stream)
+{
+    const size_t n_bytes = (1 + (size_t)device->view.n_blocks * N_SUMS) * sizeof(double);
+    BASE_TRY(device_reserve(&device->scratch, n_bytes));
+    device->grid_sum.arrived = (unsigned *)device->scratch.d;
+    device->grid_sum.partial = (double *)device->scratch.d + 1;
+    return DEVICE_CHECK(cudaMemsetAsync(device->scratch.d, 0, sizeof(double), stream));
 }
 
 extern "C" sundog_status md_bonded_device_rebuild(md_bonded_device *device, const md_rows *rows,
                                                   int n_rows_wanted, void *stream)
 {
     bonded_view *view = &device->view;
+    md_bonded_blocks *blocks = &device->blocks;
     device_upload *up = &device->lists;
     device->n_rows = n_rows_wanted;
-    const int n_slots = make_segments(device, rows);
+    md_bonded_blocks_build(blocks, rows, device->used, n_rows_wanted);
     device->slots = md_force_slots{};
-    if (n_slots == 0) return SUNDOG_OK;
-    make_index(device, n_slots);
-    const md_posres_reference *references =
-        device->posres != NULL ? find_references(device, rows) : NULL;
+    view->n_blocks = 0;
+    if (blocks->n_blocks == 0) return SUNDOG_OK;
+    const int n_restraints = find_restraints(device, rows);
     while (device_upload_pass(up)) {
-        const int *d_rows = DEVICE_PLACE(up, const int *, device->rows_by_place, n_slots);
-        for (int s = 0; s < view->n_segments; s++) {
-            bonded_segment *segment = &view->segment[s];
-            const md_row_interactions *list = &rows->list[segment->kind];
-            segment->row = d_rows + segment->first_slot;
-            segment->param = DEVICE_PLACE(up, const int *, list->param, list->n);
-            segment->weight = DEVICE_PLACE(up, const float *, list->weight, list->n);
-            if (segment->kind == MD_POSRES)
-                segment->reference =
-                    DEVICE_PLACE(up, const md_posres_reference *, references, list->n);
-        }
-        device->slots.d_start =
-            DEVICE_PLACE(up, const int *, device->start, device->n_rows + 1);
-        device->slots.d_index =
-            DEVICE_PLACE(up, const int *, device->index, device->start[device->n_rows]);
-        view->slot = DEVICE_PLACE_EMPTY(up, float(*)[4], n_slots);
+        view->restraint =
+            DEVICE_PLACE(up, const bonded_restraint *, device->restraint, n_restraints);
+        place_blocks(up, blocks, view);
+        device->slots.d_start = DEVICE_PLACE(up, const int *, blocks->start, n_rows_wanted + 1);
+        view->slot = DEVICE_PLACE_EMPTY(up, float(*)[4], blocks->n_sums);
     }
     BASE_TRY(device_upload_finish(up, (cudaStream_t)stream));
     device->slots.d_slot = (const float(*)[4])view->slot;
-    BASE_TRY(device_reserve(&device->partial, (size_t)view->n_blocks * sizeof *view->partial));
-    view->partial = (double(*)[N_BLOCK_SUMS])device->partial.d;
-    return SUNDOG_OK;
+    return reserve_scratch(device, (cudaStream_t)stream);
 }
 
 extern "C" md_force_slots md_bonded_device_slots(const md_bonded_device *device)
@@ -336,16 +323,15 @@ extern "C" sundog_status md_bonded_device_launch(md_bonded_device *device,
 {
     const bonded_view *view = &device->view;
     const cudaStream_t queue = (cudaStream_t)stream;
-    if (view->n_blocks > 0) {
-        if (d_sums == NULL)
-            bonded_forces<false><<<view->n_blocks, BLOCK, 0, queue>>>(*view, d_row, d_box);
-        else
-            bonded_forces<true><<<view->n_blocks, BLOCK, 0, queue>>>(*view, d_row, d_box);
-    }
-    if (d_sums != NULL) {
-        const int n_sums = (int)(sizeof *d_sums / sizeof(double));
-        add_bonded_sums<<<n_sums, BLOCK, 0, queue>>>(*view, d_sums);
-    }
+    if (view->n_blocks == 0)
+        return d_sums == NULL ? SUNDOG_OK
+                              : DEVICE_CHECK(cudaMemsetAsync(d_sums, 0, sizeof *d_sums, queue));
+    if (d_sums == NULL)
+        bonded_forces<false><<<view->n_blocks, BLOCK, 0, queue>>>(*view, d_row, d_box,
+                                                                  device->grid_sum, NULL);
+    else
+        bonded_forces<true><<<view->n_blocks, BLOCK, 0, queue>>>(
+            *view, d_row, d_box, device->grid_sum, (double *)d_sums);
     return DEVICE_CHECK(cudaGetLastError());
 }
 
@@ -353,7 +339,7 @@ extern "C" sundog_status md_bonded_device_gather(md_bonded_device *device, float
                                                  void *stream)
 {
     if (device->slots.d_start == NULL || device->n_rows == 0) return SUNDOG_OK;
-    gather_slots<<<(device->n_rows + BLOCK - 1) / BLOCK, BLOCK, 0, (cudaStream_t)stream>>>(
-        device->slots, device->n_rows, d_f);
+    gather_slots<<<(device->n_rows + GATHER_BLOCK - 1) / GATHER_BLOCK, GATHER_BLOCK, 0,
+                   (cudaStream_t)stream>>>(device->slots, device->n_rows, d_f);
     return DEVICE_CHECK(cudaGetLastError());
 }

@@ -1,12 +1,13 @@
 /* Bonded forces, 1-4 pairs and position restraints on the device, all kinds in one launch.
  *
- *      interaction  -- a thread each -->  slot[place]  -- gathered in a fixed order -->  f[row]
+ *      interaction  -- a thread each -->  place in shared memory  -- added by row -->  slot[row]
  *
- * Every interaction writes the force on each of its atoms to a slot of its own; who needs the force
- * of a row adds the row's slots (the move kernel does, so that it costs no launch). Nothing is
- * zeroed, nothing is added atomically, results repeat bit for bit. A slot is written and read once,
- * 32 bytes of traffic per atom of an interaction; integer atomics were rejected, they cost three
- * operations in the second cache for each.
+ * A block of interactions adds up what they do to each of its rows and writes one slot a row
+ * (bonded_blocks.h); who needs the force of a row adds its few slots (the move kernel does, so that
+ * it costs no launch). Nothing is zeroed, nothing is added atomically, results repeat bit for bit.
+ *
+ * Rejected: a slot for each atom of each interaction, which made the move of an ethanol wait for a
+ * dozen slots an atom; integer atomics, three operations in the second cache for each force.
  *
  * The twins on the host: bonded.h, posres.h.
  */
@@ -26,8 +27,8 @@ typedef struct md_bonded_sums {
     double bonded[MD_N_KINDS], coulomb14, virial[3][3];
 } md_bonded_sums;
 
-/* On the current device. posres: NULL, or outlives the object; `bonded` may be destroyed
- * afterwards. */
+/* On the current device. posres (may be NULL) and topology outlive the object; `bonded` may be
+ * destroyed. */
 sundog_status md_bonded_device_create(const md_bonded *bonded, const md_posres *posres,
                                       const md_topology *topology, md_bonded_device **out);
 void md_bonded_device_destroy(md_bonded_device **device);

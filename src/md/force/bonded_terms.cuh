@@ -248,9 +248,10 @@ static __device__ __noinline__ double3 shortest_image(const md_device_box &box, 
 }
 
 /* 1/2 sum of k_d (x_d - X_d)^2; the virial is -1/2 (x - X + fixed) f, axis by axis (posres.h). */
-static __device__ void term_posres(const md_device_box &box, const int3 *s, const float *p,
+static __device__ void term_posres(const md_device_box *d_box, const int3 *s, const float *p,
                                    const md_posres_reference &reference, bonded_term *t)
 {
+    const md_device_box &box = *d_box;
     const double *scaled = reference.scaled, *fixed = reference.fixed;
     const int3 f = row_position(box, make_double3(fixed[0], fixed[1], fixed[2]));
     const int3 x = make_int3((int)((unsigned)f.x + (unsigned)row_fixed(scaled[0])),

@@ -5,7 +5,7 @@
  * since devices for computing do it at half the rate of float and the kernel waits for memory and
  * square roots, not for arithmetic; positions seen from a box's corner need the digits.
  */
-#include "device/block_sum.cuh"
+#include "device/grid_sum.cuh"
 #include "device/upload.h"
 extern "C" {
 #include "md/motion/move.h"
@@ -39,14 +39,15 @@ typedef struct move_view {
     double dt, inv_dt, cos_warn;
     int order, iter;
     md_move_fault *fault;
-    double (*partial)[N_SUMS];          /* [blocks] */
+    grid_sum_scratch scratch;
+    double *sums;                       /* where they go */
 } move_view;
 
 struct md_move {
     move_view view;
     int n_blocks;
     device_upload upload;                 /* jobs */
-    device_array partial;          /* sums of blocks */
+    device_array scratch;          /* sums of blocks */
 };
 
 /* ---- one row -------------------------------------------------------------------------------- */
@@ -75,23 +76,59 @@ static __device__ __forceinline__ void put_back(unsigned frozen, double3 x, movi
     if (frozen & 4) a->x_new.z = x.z, a->v.z = 0;
 }
 
-static __device__ __forceinline__ moving kick(const move_view &m, int row)
+/* Forces of N rows, slots included. Loads of all rows are under way at once: a row mostly has one
+ * slot, or none, and only what comes behind that is waited for row by row. */
+template <int N>
+static __device__ __forceinline__ void load_forces(const move_view &m, const int *row, float3 *f)
 {
-    moving a;
-    a.row = row;
-    a.x = vec3_load((const double (*)[3])m.arrays.d_x, row);
-    const unsigned frozen = frozen_axes(m, row);
-    a.inv_mass = frozen == 7 ? 1 / MD_IMMOVABLE_MASS : m.arrays.d_inv_mass[row];
-    const float4 pair = *(const float4 *)m.arrays.d_f[row];
-    const float3 f =
-        force_slots_add(m.arrays.slots, row, make_float3(pair.x, pair.y, pair.z));
-    const double lambda = m.arrays.d_lambda[m.arrays.d_group ? m.arrays.d_group[row] : 0];
-    const double push = m.dt * a.inv_mass;
-    a.v = vec3_scale(lambda, vec3_load((const double (*)[3])m.arrays.d_v, row));
-    a.v = vec3_axpy(a.v, push, make_double3(f.x, f.y, f.z));
-    a.x_new = vec3_axpy(a.x, m.dt, a.v);
-    put_back(frozen, a.x, &a);
-    return a;
+    const md_force_slots &slots = m.arrays.slots;
+    int begin[N], end[N];
+#pragma unroll
+    for (int a = 0; a < N; a++) {
+        const float4 pair = *(const float4 *)m.arrays.d_f[row[a]];
+        f[a] = make_float3(pair.x, pair.y, pair.z);
+        begin[a] = slots.d_start ? slots.d_start[row[a]] : 0;
+        end[a] = slots.d_start ? slots.d_start[row[a] + 1] : 0;
+    }
+    float4 first[N];
+#pragma unroll
+    for (int a = 0; a < N; a++)
+        first[a] = begin[a] < end[a] ? *(const float4 *)slots.d_slot[begin[a]]
+                                     : make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int a = 0; a < N; a++) {
+        f[a] = make_float3(f[a].x + first[a].x, f[a].y + first[a].y, f[a].z + first[a].z);
+        if (end[a] > begin[a] + 1) f[a] = force_slots_add_run(slots, begin[a] + 1, end[a], f[a]);
+    }
+}
+
+/* The step without constraints of N rows. */
+template <int N>
+static __device__ __forceinline__ void kick(const move_view &m, const int *row, moving *out)
+{
+    float3 f[N];
+    double3 v[N];
+    double lambda[N];
+    unsigned frozen[N];
+#pragma unroll
+    for (int a = 0; a < N; a++) {
+        frozen[a] = frozen_axes(m, row[a]);
+        out[a].row = row[a];
+        out[a].x = vec3_load((const double (*)[3])m.arrays.d_x, row[a]);
+        out[a].inv_mass = m.arrays.d_inv_mass[row[a]];
+        v[a] = vec3_load((const double (*)[3])m.arrays.d_v, row[a]);
+        lambda[a] = m.arrays.d_lambda[m.arrays.d_group ? m.arrays.d_group[row[a]] : 0];
+    }
+    load_forces<N>(m, row, f);
+#pragma unroll
+    for (int a = 0; a < N; a++) {
+        if (frozen[a] == 7) out[a].inv_mass = 1 / MD_IMMOVABLE_MASS;
+        const double push = m.dt * out[a].inv_mass;
+        out[a].v = vec3_axpy(vec3_scale(lambda[a], v[a]), push,
+                             make_double3(f[a].x, f[a].y, f[a].z));
+        out[a].x_new = vec3_axpy(out[a].x, m.dt, out[a].v);
+        put_back(frozen[a], out[a].x, &out[a]);
+    }
 }
 
 static __device__ __forceinline__ void land(const move_view &m, moving a)
@@ -129,7 +166,9 @@ static __device__ __forceinline__ void add_virial(double *sums, double factor, d
 
 static __device__ void move_free(const move_view &m, const device_segment &s, int k)
 {
-    const moving a = kick(m, s.row[k]);
+    const int row = s.row[k];
+    moving a;
+    kick<1>(m, &row, &a);
     land(m, a);
     report(m, false, a.x_new.x + a.x_new.y + a.x_new.z, a.row);
 }
@@ -137,7 +176,9 @@ static __device__ void move_free(const move_view &m, const device_segment &s, in
 template <bool SUMS>
 static __device__ void move_water(const move_view &m, const device_segment &s, int k, double *sums)
 {
-    moving o = kick(m, s.row[k]), h1 = kick(m, s.row[s.n + k]), h2 = kick(m, s.row[2 * s.n + k]);
+    const int row[3] = {s.row[k], s.row[s.n + k], s.row[2 * s.n + k]};
+    moving atom[3], &o = atom[0], &h1 = atom[1], &h2 = atom[2];
+    kick<3>(m, row, atom);
     const double3 b0 = vec3_sub(h1.x, o.x), c0 = vec3_sub(h2.x, o.x);
     double3 a = vec3_sub(o.x_new, o.x), b = vec3_sub(h1.x_new, o.x), c = vec3_sub(h2.x_new, o.x);
     double3 da, db, dc;
@@ -159,12 +200,15 @@ template <bool SUMS, int N_ARMS>
 static __device__ void move_star(const move_view &m, const device_segment &s, int k, double *sums)
 {
     lincs_star<N_ARMS> star;
-    moving centre = kick(m, s.row[k]), arm[N_ARMS];
+    int row[1 + N_ARMS];
+    moving atom[1 + N_ARMS], &centre = atom[0], *arm = atom + 1;
+#pragma unroll
+    for (int i = 0; i <= N_ARMS; i++) row[i] = s.row[i * s.n + k];
+    kick<1 + N_ARMS>(m, row, atom);
     star.centre = vec3_sub(centre.x_new, centre.x);
     star.inv_mass_centre = centre.inv_mass;
 #pragma unroll
     for (int i = 0; i < N_ARMS; i++) {
-        arm[i] = kick(m, s.row[(1 + i) * s.n + k]);
         star.d[i] = vec3_sub(centre.x, arm[i].x);
         star.arm[i] = vec3_sub(arm[i].x_new, centre.x);
         star.inv_mass[i] = arm[i].inv_mass;
@@ -205,7 +249,8 @@ static __device__ void move_network(const move_view &m, int c, double *sums)
     const int order = w.triangles[c] ? 2 * m.order : m.order;
     const double (*x_old)[3] = (const double (*)[3])m.arrays.d_x;
     for (int a = first_atom + threadIdx.x; a < last_atom; a += BLOCK) {
-        const moving atom = kick(m, w.row[a]);
+        moving atom;
+        kick<1>(m, &w.row[a], &atom);
         vec3_store(w.x, a, atom.x_new);
         vec3_store(m.arrays.d_v, atom.row, atom.v);
     }
@@ -267,7 +312,7 @@ static __device__ void move_network(const move_view &m, int c, double *sums)
 /* Move all owned rows by one step.
  *   grid     blocks of jobs, segment by segment; then a block a network
  *   thread   one job, or its share of a network
- *   reads    f, v, x, lambda            writes   v, x, row; with SUMS partial[block]
+ *   reads    f, v, x, lambda            writes   v, x, row; with SUMS sums (the last block)
  *   waits    nothing                    signals  nothing (the exchange does) */
 template <bool SUMS> __global__ void __launch_bounds__(BLOCK, 1) move_kernel(const move_view m)
 {
@@ -293,20 +338,14 @@ template <bool SUMS> __global__ void __launch_bounds__(BLOCK, 1) move_kernel(con
         }
     }
     if (SUMS) {
-        for (int i = 0; i < N_SUMS; i++) {
-            const double sum = block_sum<BLOCK>(sums[i]);
-            if (threadIdx.x == 0) m.partial[blockIdx.x][i] = sum;
+        __shared__ grid_sum_shared<BLOCK, N_SUMS> shared;
+        for (int i = 0; i < N_SUMS; i++) grid_sum_add(&shared, i, sums[i]);
+        if (!grid_sum_finish(&shared, N_SUMS, m.scratch)) return;
+        for (int i = threadIdx.x / 32; i < N_SUMS; i += BLOCK / 32) {
+            const double sum = grid_sum_total(m.scratch, i);
+            if (threadIdx.x % 32 == 0) m.sums[i] = sum;
         }
     }
-}
-
-/* Add the blocks' sums: a block a value, in a fixed order. */
-__global__ void add_partial_sums(const double (*partial)[N_SUMS], int n_blocks, double *out)
-{
-    double sum = 0;
-    for (int b = threadIdx.x; b < n_blocks; b += BLOCK) sum += partial[b][blockIdx.x];
-    sum = block_sum<BLOCK>(sum);
-    if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
 __global__ void clear_fault(md_move_fault *fault)
@@ -340,7 +379,7 @@ extern "C" void md_move_destroy(md_move **move)
 {
     if (*move == NULL) return;
     device_upload_free(&(*move)->upload);
-    device_free(&(*move)->partial);
+    device_free(&(*move)->scratch);
     cudaFree((*move)->view.fault);
     base_free(*move);
     *move = NULL;
@@ -410,10 +449,12 @@ extern "C" sundog_status md_move_rebuild(md_move *move, const md_move_jobs *jobs
     BASE_TRY(device_upload_finish(up, (cudaStream_t)stream));
     view->network.n = jobs->networks.n;
     move->n_blocks = view->n_job_blocks + view->network.n;
-    BASE_TRY(device_reserve(&move->partial,
-                                 (size_t)move->n_blocks * sizeof *view->partial));
-    view->partial = (double(*)[N_SUMS])move->partial.d;
-    return SUNDOG_OK;
+    BASE_TRY(device_reserve(&move->scratch,
+                            (1 + (size_t)move->n_blocks * N_SUMS) * sizeof(double)));
+    view->scratch.arrived = (unsigned *)move->scratch.d;
+    view->scratch.partial = (double *)move->scratch.d + 1;
+    return DEVICE_CHECK(
+        cudaMemsetAsync(move->scratch.d, 0, sizeof(double), (cudaStream_t)stream));
 }
 
 extern "C" sundog_status md_move_launch(md_move *move, const md_move_arrays *arrays, double dt,
@@ -423,15 +464,14 @@ extern "C" sundog_status md_move_launch(md_move *move, const md_move_arrays *arr
     move->view.arrays = *arrays;
     move->view.dt = dt;
     move->view.inv_dt = 1.0 / dt;
-    if (move->n_blocks > 0) {
-        if (d_sums == NULL)
-            move_kernel<false><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
-        else
-            move_kernel<true><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
-    }
-    if (d_sums != NULL)
-        add_partial_sums<<<N_SUMS, BLOCK, 0, queue>>>((const double(*)[N_SUMS])move->view.partial,
-                                                      move->n_blocks, (double *)d_sums);
+    move->view.sums = (double *)d_sums;
+    if (move->n_blocks == 0)
+        return d_sums == NULL ? SUNDOG_OK
+                              : DEVICE_CHECK(cudaMemsetAsync(d_sums, 0, sizeof *d_sums, queue));
+    if (d_sums == NULL)
+        move_kernel<false><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
+    else
+        move_kernel<true><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
     return DEVICE_CHECK(cudaGetLastError());
 }
 

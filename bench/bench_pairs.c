@@ -54,7 +54,7 @@ typedef struct bench {
     double us_plan;             /* of the host's plan */
 } bench;
 
-typedef enum what { FORCE, FORCE_EARLY, FORCE_ENERGY, FILTER, SEARCH } what;
+typedef enum what { FORCE, FORCE_EARLY, FORCE_ENERGY, FILTER, SEARCH, REPLAN } what;
 
 static void launch(bench *b, what w, int k)
 {
@@ -62,6 +62,7 @@ static void launch(bench *b, what w, int k)
     const md_device_row *d_row = b->d_row[k];
     switch (w) {
     case FILTER: TRY(md_unit_lists_filter(b->lists, d_row, b->stream)); return;
+    case REPLAN: TRY(md_unit_lists_replan(b->lists, d_row, b->stream)); return;
     case SEARCH: TRY(md_unit_lists_search(b->lists, d_row, b->stream)); return;
     default: {
         const md_unit_how how = {MD_UNIT_ALL, w == FORCE_EARLY, b->stream};
@@ -83,7 +84,7 @@ static double time_graph(bench *b, what w)
     cudaGraphExec_t exec;
     cudaEvent_t start, stop;
     float ms[REPLAYS];
-    int n = w == FILTER || w == SEARCH ? 10 : LAUNCHES;
+    int n = w >= FILTER ? 10 : LAUNCHES;
     TRY(cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal));
     for (int k = 0; k < n; k++) launch(b, w, k % BUFFERS);
     TRY(cudaStreamEndCapture(b->stream, &graph));
@@ -227,7 +228,7 @@ static double verify(bench *b)
     return sqrt(off / all);
 }
 
-static void print_case(bench *b, double rinner, double rlist, double off, const double *us)
+static void print_case(bench *b, const md_unit_lists_options *o, double off, const double *us)
 {
     md_unit_lists_stats stats;
     char date[32];
@@ -241,13 +242,14 @@ static void print_case(bench *b, double rinner, double rlist, double off, const 
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     printf("{\"bench\":\"pairs\",\"atoms\":%lld,\"gpus\":1,\"domains\":%d,\"owned\":%d,"
            "\"rows\":%d,\"rinner\":%g,\"rlist\":%g,\"threads\":%d,\"blocks\":%d,",
-           (long long)b->n_atoms, b->n_domains, b->rows->n_owned, b->rows->n_rows, rinner, rlist,
-           stats.threads, stats.n_blocks);
+           (long long)b->n_atoms, b->n_domains, b->rows->n_owned, b->rows->n_rows, o->rinner,
+           o->rlist, stats.threads, stats.n_blocks);
     printf("\"us_force\":%.2f,\"us_force_early\":%.2f,\"us_energy\":%.2f,\"us_filter\":%.2f,"
-           "\"us_search\":%.2f,\"us_plan_host\":%.0f,"
+           "\"us_search\":%.2f,\"us_replan\":%.2f,\"us_plan_host\":%.0f,\"plan\":\"%s\","
            "\"pairs_useful\":%.4g,\"pairs_evaluated\":%.4g,\"useful\":%.3f,",
-           us[FORCE], us[FORCE_EARLY], us[FORCE_ENERGY], us[FILTER], us[SEARCH], b->us_plan,
-           b->useful, stats.pairs_evaluated, b->useful / stats.pairs_evaluated);
+           us[FORCE], us[FORCE_EARLY], us[FORCE_ENERGY], us[FILTER], us[SEARCH], us[REPLAN],
+           b->us_plan, o->host_blocks ? "host" : "device", b->useful, stats.pairs_evaluated,
+           b->useful / stats.pairs_evaluated);
     printf("\"list_mb\":%.1f,\"slots\":%d,\"outer_slots\":%d,\"force_error\":%.1e,"
            "\"gpu\":\"%s\",\"cuda_driver\":%d,\"commit\":\"%s\",\"date\":\"%s\"}\n",
            stats.list_bytes * 1e-6, stats.most_slots, stats.most_outer_slots, off, device.name,
@@ -255,17 +257,20 @@ static void print_case(bench *b, double rinner, double rlist, double off, const 
     fflush(stdout);
 }
 
-static void run_lists(bench *b, double rinner, double rlist, int threads)
+static void run_lists(bench *b, double rinner, double rlist, int threads, bool host_blocks)
 {
-    md_unit_lists_options options = {rlist, rinner, threads, 0, false, NULL};
-    double us[SEARCH + 1];
+    md_unit_lists_options options = {.rlist = rlist,
+                                     .rinner = rinner,
+                                     .threads = threads,
+                                     .host_blocks = host_blocks};
+    double us[REPLAN + 1];
     TRY(md_unit_lists_create(b->units, b->topology, &options, &b->lists));
     TRY(md_unit_lists_rebuild(b->lists, b->rows, &b->frame, b->d_row[0], b->stream));
     TRY(md_unit_force_prepare(b->force, md_unit_lists_view(b->lists)));
     double off = verify(b);
-    for (what w = FORCE; w <= SEARCH; w++) us[w] = time_graph(b, w);
+    for (what w = FORCE; w <= REPLAN; w++) us[w] = time_graph(b, w);
     TRY(md_unit_lists_check(b->lists, b->stream));
-    print_case(b, rinner, rlist, off, us);
+    print_case(b, &options, off, us);
     if (!(off < 1e-5)) {
         fprintf(stderr, "forces are off by %.2g relative RMS\n", off);
         exit(1);
@@ -311,9 +316,10 @@ static void run_size(const char *systems, const char *name, const int copies[3],
     upload_rows(&b);
     time_plan(&b);
     static const int threads[] = {0, 384, 512, 640, 704, 768};
-    for (int k = 0; k < (all_threads ? 6 : 1); k++) run_lists(&b, 0.92, 1.1, threads[k]);
-    run_lists(&b, 0.95, 1.1, 0);
-    run_lists(&b, 1.0, 1.15, 0);
+    for (int k = 0; k < (all_threads ? 6 : 1); k++) run_lists(&b, 0.92, 1.1, threads[k], false);
+    run_lists(&b, 0.92, 1.1, 0, true);
+    run_lists(&b, 0.95, 1.1, 0, false);
+    run_lists(&b, 1.0, 1.15, 0, false);
     for (int k = 0; k < BUFFERS; k++) {
         TRY(cudaFree(b.d_row[k]));
         TRY(cudaFree(b.d_f[k]));

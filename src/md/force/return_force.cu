@@ -38,6 +38,10 @@ static __global__ void box_rows(const md_row_force_rows *rows, const int4 *row, 
     const int *leaf_row = rows->d_leaf_row + (size_t)leaf * MD_UNIT_LEAF;
     const unit_scale scale = unit_scale_of(rows->d_scale);
     int first = leaf_row[0], mine = leaf_row[lane];
+    if (first < 0) {                    /* empty: far from everything */
+        if (lane == 0) box[leaf] = {make_int4(0, 0, 0, 0), make_float4(-1e9f, -1e9f, -1e9f, 0)};
+        return;
+    }
     float3 v = unit_offset(row[mine < 0 ? first : mine], row[first], scale);
     float h[3] = {fabsf(v.x), fabsf(v.y), fabsf(v.z)};
     for (int k = 0; k < 3; k++)

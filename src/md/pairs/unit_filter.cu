@@ -59,17 +59,17 @@ static __device__ void load_units(const unit_arrays &p, filter_shared &s, const 
 {
     const int u = threadIdx.x;
     if (u >= n_units) return;
-    const int begin = p.tail_start[first + u];
+    const int2 tail = p.tail[first + u];
     const int4 unit = ((const int4 *)p.view.unit)[first + u];
     const int2 n = p.n_outer[first + u];
     const int row[MD_UNIT] = {unit.x, unit.y, unit.z};
-    s.first_tail[u] = begin;
-    s.n_tail[u] = p.tail_start[first + u + 1] - begin;
+    s.first_tail[u] = tail.x;
+    s.n_tail[u] = tail.y - tail.x;
     s.many_lj[u] = unit.w;
     s.n_outer_all[u] = n.x;
     s.n_outer_charge[u] = n.y;
     for (int a = 0; a < MD_UNIT; a++) {
-        const int slot = p.tail_slot[begin + (row[a] >= 0 ? a : 0)];
+        const int slot = p.tail_slot[tail.x + (row[a] >= 0 ? a : 0)];
         s.own[u][a] = unit_centre_of(at.x[slot == 65535 ? 0 : slot]);
     }
 }
@@ -398,7 +398,7 @@ static __device__ void write_lane(const unit_arrays &p, const filter_places &at,
 {
     uint32_t slot[MD_UNIT] = {0, 0, 0}, unit = 65535;
     if (d.unit != IDLE) {
-        const int begin = p.tail_start[first + d.unit];
+        const int begin = p.tail[first + d.unit].x;
         unit = (uint32_t)d.unit;
         for (int a = 0; a < MD_UNIT; a++) {
             if (p.view.unit[first + d.unit][a] < 0) continue;

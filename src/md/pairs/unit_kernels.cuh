@@ -27,7 +27,25 @@ typedef struct unit_need {
 typedef struct unit_numbers {
     float scale[6];             /* of the frame */
     int n_leaves, n_owned;
+    int n_units, n_owned_leaves, leaves_a_block, n_slabs, origin[3];    /* the last: of the cell */
+    float y_to_z;               /* of the cell's sides */
 } unit_numbers;
+
+/* Units and leaves as the plan has them, and as lists are made from; what a replan works with. */
+typedef struct unit_replan {
+    const int4 *unit;                   /* [n_units] of the plan */
+    const int2 *tail;
+    const uint2 *tail_gid;
+    int4 *unit_now;                     /* the same in another order */
+    int2 *tail_now;
+    uint2 *tail_gid_now;
+    int *leaf_row;
+    uint32_t *key, *sorted;             /* [capacity] */
+    int *order[2];
+    void *temp;                         /* CUB's */
+    size_t temp_bytes;
+    int capacity;
+} unit_replan;
 
 typedef struct unit_arrays {
     md_unit_view view;
@@ -40,9 +58,10 @@ typedef struct unit_arrays {
     const int *leaf_row;
     const uint32_t *row_word, *row_gid;
     const uint8_t *row_charge_only;
-    const int *tail_start, *tail_row;
+    const int2 *tail;                   /* [n_units] first and end in the arrays below */
+    const int *tail_row;
     const uint8_t *tail_mask;
-    const uint32_t (*tail_gid)[2];
+    const uint2 *tail_gid;              /* lowest number in the tail, highest - lowest */
     uint16_t *tail_slot;                /* [n_tail] outer slot, 65535: out of reach */
     int4 *leaf_at;                      /* middle of a leaf's box, fractions */
     float4 *leaf_half;
@@ -64,6 +83,12 @@ size_t unit_search_bytes(int outer_capacity);
 size_t unit_filter_bytes(int outer_capacity, int unit_capacity, int filter_bytes);
 cudaError_t unit_launch_search(const unit_arrays *p, const int4 *row, cudaStream_t stream);
 cudaError_t unit_launch_filter(const unit_arrays *p, const int4 *row, cudaStream_t stream);
+/* leaf_capacity: of owned rows. Lists must be searched anew afterwards. */
+cudaError_t unit_launch_replan(const unit_arrays *p, const unit_replan *r, int leaf_capacity,
+                               const int4 *row, cudaStream_t stream);
+cudaError_t unit_replan_bytes(int capacity, size_t *bytes);
+/* Slabs of the cell, and columns of a slab, at most. */
+int unit_most_columns(int n_blocks);
 /* Allow a block all of shared_bytes; what of it is taken before the above. */
 cudaError_t unit_prepare_search(int shared_bytes, int *static_bytes);
 cudaError_t unit_prepare_filter(int shared_bytes, int *static_bytes);

@@ -6,6 +6,7 @@
  * slots must fit its shared memory, and offsets of inner slots their 16 bits. Then blocks are made
  * smaller.
  */
+#include <math.h>
 #include <string.h>
 
 #include "device/cuda.h"
@@ -17,9 +18,10 @@ enum {
 };
 
 enum list_memory {
-    LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL_START, TAIL_ROW,
-    TAIL_MASK, TAIL_GID, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE, OUTER_SLOT,
-    N_OUTER_SLOTS, OUTER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, NUMBERS, N_MEMORY
+    LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL, TAIL_ROW, TAIL_MASK,
+    TAIL_GID, UNIT_NOW, TAIL_NOW, TAIL_GID_NOW, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE,
+    OUTER_SLOT, N_OUTER_SLOTS, OUTER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, NUMBERS,
+    KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, N_MEMORY
 };
 
 struct md_unit_lists {
@@ -33,6 +35,8 @@ struct md_unit_lists {
     uint64_t generation;
     unit_numbers numbers;
     unit_arrays arrays;
+    unit_replan replan;
+    int owned_leaf_capacity;
     device_array memory[N_MEMORY];
 };
 
@@ -119,9 +123,18 @@ static sundog_status upload_plan(md_unit_lists *l, cudaStream_t stream)
     BASE_TRY(upload(l, UNIT, p->unit, units * sizeof *p->unit, stream));
     BASE_TRY(upload(l, BLOCK_START, p->block_start,
                     ((size_t)p->n_blocks + 1) * sizeof *p->block_start, stream));
-    BASE_TRY(upload(l, TAIL_START, p->tail_start, (units + 1) * sizeof *p->tail_start, stream));
+    int2 *ranges = (int2 *)base_alloc((units + 1) * sizeof *ranges);
+    for (size_t u = 0; u < units; u++)
+        ranges[u] = make_int2(p->tail_start[u], p->tail_start[u + 1]);
+    sundog_status status = upload(l, TAIL, ranges, units * sizeof *ranges, stream);
+    if (status == SUNDOG_OK)
+        status = upload(l, TAIL_NOW, ranges, units * sizeof *ranges, stream);
+    base_free(ranges);
+    BASE_TRY(status);
     BASE_TRY(upload(l, TAIL_ROW, p->tail_row, tail * sizeof *p->tail_row, stream));
     BASE_TRY(upload(l, TAIL_MASK, p->tail_mask, tail, stream));
+    BASE_TRY(upload(l, UNIT_NOW, p->unit, units * sizeof *p->unit, stream));
+    BASE_TRY(upload(l, TAIL_GID_NOW, p->tail_gid, units * sizeof *p->tail_gid, stream));
     return upload(l, TAIL_GID, p->tail_gid, units * sizeof *p->tail_gid, stream);
 }
 
@@ -158,7 +171,12 @@ static sundog_status reserve(md_unit_lists *l)
         blocks * threads * sizeof(uint2),
         blocks * MD_UNIT_MOST * sizeof(uint32_t),
         sizeof(unit_need),
-        sizeof(unit_numbers)};
+        sizeof(unit_numbers),
+        (size_t)l->replan.capacity * sizeof(uint32_t),
+        (size_t)l->replan.capacity * sizeof(uint32_t),
+        (size_t)l->replan.capacity * sizeof(int),
+        (size_t)l->replan.capacity * sizeof(int),
+        l->replan.temp_bytes};
     for (int k = TAIL_SLOT; k < N_MEMORY; k++)
         BASE_TRY(device_reserve(&l->memory[k], bytes[k - TAIL_SLOT]));
     return SUNDOG_OK;
@@ -172,10 +190,10 @@ static void set_pointers(md_unit_lists *l)
     a->row_word = (const uint32_t *)m[ROW_WORD].d;
     a->row_gid = (const uint32_t *)m[ROW_GID].d;
     a->row_charge_only = (const uint8_t *)m[ROW_CHARGE_ONLY].d;
-    a->tail_start = (const int *)m[TAIL_START].d;
+    a->tail = (const int2 *)m[TAIL_NOW].d;
     a->tail_row = (const int *)m[TAIL_ROW].d;
     a->tail_mask = (const uint8_t *)m[TAIL_MASK].d;
-    a->tail_gid = (const uint32_t(*)[2])m[TAIL_GID].d;
+    a->tail_gid = (const uint2 *)m[TAIL_GID_NOW].d;
     a->tail_slot = (uint16_t *)m[TAIL_SLOT].d;
     a->leaf_at = (int4 *)m[LEAF_AT].d;
     a->leaf_half = (float4 *)m[LEAF_HALF].d;
@@ -197,13 +215,53 @@ static void set_pointers(md_unit_lists *l)
     v->scale = l->options.d_box ? l->options.d_box->unit : a->numbers->scale;
     v->centre = (const int(*)[4])a->centre;
     v->block_start = (const int *)m[BLOCK_START].d;
-    v->unit = (const int(*)[4])m[UNIT].d;
+    v->unit = (const int(*)[4])m[UNIT_NOW].d;
     v->slot = a->slot;
     v->n_slots = a->n_slots;
     v->list = a->list;
     v->warp = a->warp;
     v->lane = (const uint32_t(*)[2])a->lane;
     v->lanes = a->lanes;
+}
+
+static void set_replan_pointers(md_unit_lists *l)
+{
+    unit_replan *r = &l->replan;
+    const device_array *m = l->memory;
+    r->unit = (const int4 *)m[UNIT].d;
+    r->tail = (const int2 *)m[TAIL].d;
+    r->tail_gid = (const uint2 *)m[TAIL_GID].d;
+    r->unit_now = (int4 *)m[UNIT_NOW].d;
+    r->tail_now = (int2 *)m[TAIL_NOW].d;
+    r->tail_gid_now = (uint2 *)m[TAIL_GID_NOW].d;
+    r->leaf_row = (int *)m[LEAF_ROW].d;
+    r->key = (uint32_t *)m[KEY].d;
+    r->sorted = (uint32_t *)m[SORTED].d;
+    r->order[0] = (int *)m[ORDER].d;
+    r->order[1] = (int *)m[OTHER_ORDER].d;
+    r->temp = m[SORT_TEMP].d;
+}
+
+/* Slabs and columns such that blocks are about as long as wide. */
+static sundog_status set_replan_numbers(md_unit_lists *l, const md_rows *rows,
+                                        const md_unit_frame *frame)
+{
+    const md_unit_plan *p = &l->plan;
+    const double x = p->side[0] + 0.1, y = p->side[1] + 0.1, z = p->side[2] + 0.1;
+    const int most = unit_most_columns(p->n_blocks);
+    int n = (int)rint(cbrt(p->n_blocks * x * x / (y * z)));
+    if (n > p->n_blocks) n = p->n_blocks;
+    l->numbers.n_slabs = n < 1 ? 1 : n > most ? most : n;
+    l->numbers.y_to_z = (float)(y / z);
+    l->numbers.n_units = p->n_units;
+    l->numbers.n_owned_leaves = p->n_owned_leaves;
+    l->numbers.leaves_a_block = p->leaves_a_block;
+    md_unit_frame_encode(frame, rows->origin, l->numbers.origin);
+    if (p->n_owned_leaves > l->owned_leaf_capacity)
+        l->owned_leaf_capacity = p->n_owned_leaves + p->n_owned_leaves / 8;
+    if (p->n_units <= l->replan.capacity) return SUNDOG_OK;
+    l->replan.capacity = p->n_units + p->n_units / 8;
+    return DEVICE_CHECK(unit_replan_bytes(l->replan.capacity, &l->replan.temp_bytes));
 }
 
 static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
@@ -273,9 +331,11 @@ static sundog_status build(md_unit_lists *l, const md_device_row *d_row, unit_ne
 {
     BASE_TRY(reserve(l));
     set_pointers(l);
+    set_replan_pointers(l);
     l->arrays.filter_bytes = filter_bytes(l, l->arrays.outer_capacity, l->arrays.unit_capacity);
     BASE_TRY(upload(l, NUMBERS, &l->numbers, sizeof l->numbers, stream));
     BASE_TRY(DEVICE_CHECK(cudaMemsetAsync(l->arrays.need, 0, sizeof *need, stream)));
+    if (!l->options.host_blocks) BASE_TRY(md_unit_lists_replan(l, d_row, stream));
     BASE_TRY(md_unit_lists_search(l, d_row, stream));
     return read_need(l, need, stream);
 }
@@ -287,17 +347,23 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
     md_unit_lists *l = lists;
     cudaStream_t s = (cudaStream_t)stream;
     const unit_arrays before = l->arrays;
+    const unit_replan replan_before = l->replan;
+    const int leaves_before = l->owned_leaf_capacity;
     for (;;) {
         md_unit_plan_options options = {l->n_processors, l->most_units, frame};
         BASE_TRY(md_unit_plan_make(l->units, l->topology, rows, &options, &l->plan));
         BASE_TRY(upload_plan(l, s));
         set_numbers(l, frame);
+        BASE_TRY(set_replan_numbers(l, rows, frame));
         unit_need need;
         bool smaller;
         do BASE_TRY(build(l, d_row, &need, s));
         while (make_room(l, &need, &smaller) && !smaller);
         if (!smaller) {
-            if (memcmp(&before, &l->arrays, sizeof before) != 0) l->generation++;
+            if (memcmp(&before, &l->arrays, sizeof before) != 0 ||
+                memcmp(&replan_before, &l->replan, sizeof replan_before) != 0 ||
+                leaves_before != l->owned_leaf_capacity)
+                l->generation++;
             return SUNDOG_OK;
         }
         if (l->most_units <= 1)
@@ -309,6 +375,15 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
                              l->options.rlist);
         l->most_units = l->most_units > 2 ? l->most_units * 3 / 4 : 1;
     }
+}
+
+extern "C" sundog_status md_unit_lists_replan(md_unit_lists *lists, const md_device_row *d_row,
+                                              void *stream)
+{
+    const int4 *row = (const int4 *)d_row;
+    return DEVICE_CHECK(unit_launch_replan(&lists->arrays, &lists->replan,
+                                           lists->owned_leaf_capacity, row,
+                                           (cudaStream_t)stream));
 }
 
 extern "C" sundog_status md_unit_lists_search(md_unit_lists *lists, const md_device_row *d_row,

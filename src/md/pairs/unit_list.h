@@ -36,6 +36,7 @@ typedef struct md_unit_lists_options {
     int most_units;                     /* of a block; 0: MD_UNIT_MOST */
     bool tight;                         /* room for no more than a rebuild needed: so that tests can
                                            make lists overflow */
+    bool host_blocks;                   /* blocks at a rebuild by the host's plan, to compare */
     const md_device_box *d_box;         /* the box of the rows, in device memory; outlives the
                                            lists. NULL: that of the frame given at a rebuild */
 } md_unit_lists_options;
@@ -82,6 +83,10 @@ void md_unit_lists_destroy(md_unit_lists **lists);
 sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_rows *rows,
                                     const md_unit_frame *frame, const md_device_row *d_row,
                                     void *stream);
+/* Blocks of units anew from moved rows, those of the same rebuild in other blocks: when atoms have
+ * diffused. Lists must be searched anew behind it. Does not wait, may be captured, and invalidates
+ * no graph. Ghosts are planned at a rebuild only. */
+sundog_status md_unit_lists_replan(md_unit_lists *lists, const md_device_row *d_row, void *stream);
 /* Outer and inner lists anew, from moved rows; does not wait. */
 sundog_status md_unit_lists_search(md_unit_lists *lists, const md_device_row *d_row, void *stream);
 /* Inner lists anew, from the outer ones; does not wait. */

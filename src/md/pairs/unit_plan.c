@@ -251,6 +251,11 @@ static int longest_axis(const middle *order, int first, int end)
     return axis;
 }
 
+static int max_of(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 /* n_blocks blocks out of units [first, end); inside a block down to single units. */
 static void halve(maker *m, int first, int end, int n_blocks, int block)
 {
@@ -280,6 +285,18 @@ static int count_blocks(int n_units, int now, const md_unit_plan_options *option
     return close && blocks % n ? now : blocks;
 }
 
+static void measure(maker *m)
+{
+    for (int k = 0; k < 3; k++) {
+        float lo = INFINITY, hi = -INFINITY;
+        for (int u = 0; u < m->n_found; u++) {
+            lo = m->order[u].x[k] < lo ? m->order[u].x[k] : lo;
+            hi = m->order[u].x[k] > hi ? m->order[u].x[k] : hi;
+        }
+        m->plan->side[k] = m->n_found > 0 ? (double)hi - (double)lo : 0;
+    }
+}
+
 static void make_blocks(maker *m, const md_unit_plan_options *options)
 {
     md_unit_plan *plan = m->plan;
@@ -293,6 +310,7 @@ static void make_blocks(maker *m, const md_unit_plan_options *options)
     }
     BASE_RESERVE(plan->block_start, plan->capacity_block, plan->n_blocks + 1);
     BASE_RESERVE(plan->unit, plan->capacity_unit, plan->n_units + 1);
+    measure(m);
     if (plan->n_blocks > 0) halve(m, 0, m->n_found, plan->n_blocks, 0);
     plan->block_start[plan->n_blocks] = m->n_found;
     for (int u = 0; u < m->n_found; u++)
@@ -310,18 +328,59 @@ static uint64_t spread_bits(uint64_t v)
     return (v | v << 2) & 0x1249249249249249u;
 }
 
-/* Rows along a Morton curve, cut every 32. */
+static int most_in_a_block(const md_unit_plan *plan)
+{
+    int most = 0;
+    for (int b = 0; b < plan->n_blocks; b++)
+        most = max_of(most, plan->block_start[b + 1] - plan->block_start[b]);
+    return most;
+}
+
+/* Leaves of owned rows end where a block ends, unless blocks are so small that most leaves would
+ * be half empty. */
+static void count_leaves(const maker *m)
+{
+    md_unit_plan *plan = m->plan;
+    int most = most_in_a_block(plan), n_ghosts = m->rows->n_rows - m->rows->n_owned;
+    plan->leaves_a_block =
+        most > 3 * MD_UNIT_LEAF_UNITS ? (most + MD_UNIT_LEAF_UNITS - 1) / MD_UNIT_LEAF_UNITS : 0;
+    plan->n_owned_leaves =
+        plan->leaves_a_block
+            ? plan->leaves_a_block * plan->n_blocks
+            : (plan->n_units + MD_UNIT_LEAF_UNITS - 1) / MD_UNIT_LEAF_UNITS;
+    plan->n_leaves = plan->n_owned_leaves + (n_ghosts + MD_UNIT_LEAF - 1) / MD_UNIT_LEAF;
+    BASE_RESERVE(plan->leaf_row, plan->capacity_leaf, plan->n_leaves * MD_UNIT_LEAF + 1);
+}
+
+static void fill_owned_leaf(md_unit_plan *plan, int leaf)
+{
+    int first = leaf * MD_UNIT_LEAF_UNITS, end = plan->n_units;
+    if (plan->leaves_a_block) {
+        int b = leaf / plan->leaves_a_block;
+        first = plan->block_start[b] + leaf % plan->leaves_a_block * MD_UNIT_LEAF_UNITS;
+        end = plan->block_start[b + 1];
+    }
+    for (int k = 0; k < MD_UNIT_LEAF; k++) {
+        int u = first + k / MD_UNIT;
+        bool is = k < MD_UNIT_LEAF_UNITS * MD_UNIT && u < end;
+        plan->leaf_row[leaf * MD_UNIT_LEAF + k] = is ? plan->unit[u][k % MD_UNIT] : -1;
+    }
+}
+
+/* Ghosts along a Morton curve, cut every 32. */
 static void make_leaves(const maker *m)
 {
     const md_rows *rows = m->rows;
     md_unit_plan *plan = m->plan;
-    int n = rows->n_rows;
+    int n_owned = rows->n_owned, n = rows->n_rows - n_owned;
     double lo[3] = {INFINITY, INFINITY, INFINITY};
+    count_leaves(m);
+    for (int leaf = 0; leaf < plan->n_owned_leaves; leaf++) fill_owned_leaf(plan, leaf);
     double(*x)[3] = base_alloc(((size_t)n + 1) * sizeof *x);
     keyed *items = base_alloc(((size_t)n + 1) * sizeof *items);
     keyed *other = base_alloc(((size_t)n + 1) * sizeof *other);
     for (int row = 0; row < n; row++) {
-        displacement(m, rows->x[row], rows->origin, x[row]);
+        displacement(m, rows->x[n_owned + row], rows->origin, x[row]);
         for (int k = 0; k < 3; k++) lo[k] = fmin(lo[k], x[row][k]);
     }
     for (int row = 0; row < n; row++) {
@@ -330,13 +389,12 @@ static void make_leaves(const maker *m)
             double bin = fmin((x[row][k] - lo[k]) / leaf_bin_nm, 2097151);
             key |= spread_bits((uint64_t)bin) << k;
         }
-        items[row] = (keyed){key, row};
+        items[row] = (keyed){key, n_owned + row};
     }
     keyed *sorted = sort_by_key(items, other, n);
-    plan->n_leaves = (n + MD_UNIT_LEAF - 1) / MD_UNIT_LEAF;
-    int n_places = plan->n_leaves * MD_UNIT_LEAF;
-    BASE_RESERVE(plan->leaf_row, plan->capacity_leaf, n_places + 1);
-    for (int k = 0; k < n_places; k++) plan->leaf_row[k] = k < n ? sorted[k].value : -1;
+    int *place = plan->leaf_row + (size_t)plan->n_owned_leaves * MD_UNIT_LEAF;
+    int n_places = (plan->n_leaves - plan->n_owned_leaves) * MD_UNIT_LEAF;
+    for (int k = 0; k < n_places; k++) place[k] = k < n ? sorted[k].value : -1;
     base_free(x);
     base_free(items);
     base_free(other);

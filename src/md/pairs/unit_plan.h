@@ -2,7 +2,7 @@
  * each repartition, from md_rows.
  *
  *      units    | block 0: units near each other | block 1 | ...        owned rows only
- *      leaves   | 32 rows near each other | 32 rows | ...               all rows, for the search
+ *      leaves   | rows of ten units near each other | ... | 32 ghosts | ...     for the search
  *      tail     per unit: itself and all rows excluded from any of its atoms, with masks: those
  *               never enter a list of partners
  */
@@ -19,6 +19,7 @@ extern "C" {
 
 enum {
     MD_UNIT_LEAF = 32,
+    MD_UNIT_LEAF_UNITS = 10,    /* units of a leaf of owned rows, at most */
     MD_UNIT_MOST = 128          /* units of a block */
 };
 
@@ -50,7 +51,10 @@ typedef struct md_unit_plan {
     int (*unit)[4];             /* [n_units] rows, -1: none (never the first); how many of them have
                                    Lennard-Jones: 0 none or the first, 1 more */
     int *block_start;           /* [n_blocks + 1] into units */
-    int *leaf_row;              /* [n_leaves][32], -1: none */
+    int n_owned_leaves;         /* they come first */
+    int leaves_a_block;         /* of those; 0: leaf k has units 10 k ... of whatever block */
+    double side[3];             /* nm, of what the units' middles fill */
+    int *leaf_row;              /* [n_leaves][32], -1: none (all: an empty leaf) */
     uint32_t *row_word;         /* [n_rows] row | kind << row_bits */
     uint32_t *row_gid;          /* [n_rows] low half of the global number */
     uint8_t *row_charge_only;   /* [n_rows] of that kind (units.h) */

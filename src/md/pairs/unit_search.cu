@@ -64,6 +64,10 @@ static __global__ void box_leaves(const __grid_constant__ unit_arrays p, const i
     if (leaf >= p.numbers->n_leaves) return;
     const unit_scale scale = unit_scale_of(p.view.scale);
     int first = p.leaf_row[leaf * MD_UNIT_LEAF], mine = p.leaf_row[leaf * MD_UNIT_LEAF + lane];
+    if (first < 0) {                    /* empty: far from everything */
+        if (lane == 0) p.leaf_half[leaf] = make_float4(-1e9f, -1e9f, -1e9f, 0);
+        return;
+    }
     int4 at = row[first];
     float3 lo, hi;
     warp_box(unit_offset(row[mine < 0 ? first : mine], at, scale), &lo, &hi);
@@ -118,10 +122,10 @@ static __device__ void load_block(const unit_arrays &p, const int4 *row, search_
     float3 v = unit_offset(mine, centre, scale);
     if (t < n) s.own[t] = make_float4(v.x, v.y, v.z, 0);
     for (int u = t; u < n_units; u += UNIT_BUILDERS) {
-        int begin = p.tail_start[first + u], end = p.tail_start[first + u + 1];
-        s.tail[u] = make_int4(begin, end, (int)(p.tail_gid[first + u][0] & 0x7fffffffu),
-                              (int)p.tail_gid[first + u][1]);
-        for (int k = begin; k < end; k++) p.tail_slot[k] = 65535;
+        const int2 tail = p.tail[first + u];
+        const uint2 gid = p.tail_gid[first + u];
+        s.tail[u] = make_int4(tail.x, tail.y, (int)(gid.x & 0x7fffffffu), (int)gid.y);
+        for (int k = tail.x; k < tail.y; k++) p.tail_slot[k] = 65535;
     }
     __syncthreads();
     if (warp * SUB >= n_units) return;

@@ -11,7 +11,7 @@
  *   return_force  scheme return: ghosts' forces sent home
  *   wrapped rows  all of it again with each atom once in a periodic box
  *   graphs        a captured graph with lists made anew, in a box that has been scaled, and after
- *                 a rebuild; overflow noted, and mended by a rebuild
+ *                 a rebuild; overflow noted, and mended by a rebuild; blocks made anew
  *
  * What this cannot catch: anything that needs a second step; ranks on different GPUs.
  */
@@ -221,7 +221,7 @@ static void check_moves(const job *j, fast_pairs *fast, md_rows *rows, device_ro
     const double inner = 0.06, outer = 0.14;
     double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
     double(*exact)[3] = base_alloc((size_t)rows->n_rows * sizeof *exact);
-    md_unit_lists_options options = {cutoff + outer, cutoff + inner, 0, 0, false, NULL};
+    md_unit_lists_options options = {.rlist = cutoff + outer, .rinner = cutoff + inner};
     md_unit_lists *kept = fast->lists;
     CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &fast->lists));
     CHECK_OK(md_unit_lists_rebuild(fast->lists, rows, &g->frame, g->d_row, NULL));
@@ -255,7 +255,7 @@ static void add_bonded(job *j, const md_rows *rows, int n)
 static void rank_on_gpu(job *j, md_rows *rows)
 {
     double cutoff = fmax(j->params.rcoulomb, j->params.rvdw), sums[MD_N_SUMS];
-    md_unit_lists_options options = {cutoff + 0.01, cutoff + 0.01, 0, 0, false, NULL};
+    md_unit_lists_options options = {.rlist = cutoff + 0.01, .rinner = cutoff + 0.01};
     fast_pairs fast = {0};
     device_rows g;
     add_bonded(j, rows, rows->n_owned);
@@ -497,6 +497,35 @@ static void replay(graph_test *t)
     check_sums(t->fast.sums, sums);
 }
 
+/* Atoms moved to and fro across blocks, and blocks made anew on the device: forces are right, and
+ * the same when the rows are, whatever came between. */
+static void check_replan(graph_test *t)
+{
+    const md_box *box = &t->job->gro.state.box;
+    const int n = t->rows->n_owned;
+    const double two_pi = 6.283185307179586;
+    size_t n_bytes = (size_t)n * sizeof *t->fast.f;
+    double(*kept)[3] = base_alloc((size_t)n * sizeof *kept);
+    float(*f)[4] = base_alloc(n_bytes);
+    memcpy(kept, t->rows->x, (size_t)n * sizeof *kept);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < n; i++) {
+            double s[3];
+            md_box_to_fractional(box, kept[i], s);
+            for (int k = 0; k < 3; k++)
+                t->rows->x[i][k] =
+                    kept[i][k] + (round == 1 ? 0.1 * sin(two_pi * s[(k + 1) % 3]) : 0);
+        }
+        device_rows_move(&t->g);
+        CHECK_OK(md_unit_lists_replan(t->fast.lists, t->g.d_row, t->stream));
+        replay(t);
+        if (round == 0) memcpy(f, t->fast.f, n_bytes);
+    }
+    for (int i = 0; i < n; i++) CHECK(memcmp(f[i], t->fast.f[i], 3 * sizeof(float)) == 0);
+    base_free(kept);
+    base_free(f);
+}
+
 /* A dense box does not fit lists without spare room; a rebuild makes room. */
 static void check_overflow(graph_test *t)
 {
@@ -528,7 +557,8 @@ static void graph_rank(job *j, md_rows *rows)
     CHECK_CUDA(cudaStreamCreate(&t.stream));
     CHECK_OK(md_unit_force_create(j->nonbonded, j->units, &t.fast.force));
     for (int tight = 0; tight < 2; tight++) {
-        md_unit_lists_options options = {cutoff + 0.1, cutoff + 0.02, 0, 0, tight, t.d_box};
+        md_unit_lists_options options = {
+            .rlist = cutoff + 0.1, .rinner = cutoff + 0.02, .tight = tight, .d_box = t.d_box};
         set_box(&t, 1);
         CHECK_OK(md_unit_lists_create(j->units, j->topology, &options, &t.fast.lists));
         CHECK_OK(md_unit_lists_rebuild(t.fast.lists, rows, &t.g.frame, t.g.d_row, t.stream));
@@ -541,6 +571,7 @@ static void graph_rank(job *j, md_rows *rows)
         CHECK(md_unit_lists_generation(t.fast.lists) == before);
         replay(&t);
         if (tight && n > 3000) check_overflow(&t);
+        if (!tight) check_replan(&t);
         CHECK_CUDA(cudaGraphExecDestroy(t.exec));
         md_unit_lists_destroy(&t.fast.lists);
     }

@@ -1,0 +1,219 @@
+/* Blocks of units anew, from where the rows are now: atoms diffuse, and after some hundred steps
+ * the units of a block are no longer near each other. Which rows form a unit, tails and ghosts' leaves
+ * stay; so do all numbers.
+ *
+ *      sort by x        cut into slabs of whole blocks
+ *      sort by slab, y  cut each slab into columns of whole blocks
+ *      sort by column, z: blocks one after another, each of as many units as before
+ *      halve each block along its longest axis, again and again, down to single units
+ *      leaves: ten units each
+ *
+ * Coordinates are fractions counted from the middle of the cell, to 16 bits; equal ones stay in the
+ * order of the plan. So equal rows give equal blocks, whatever came before. Sorting is CUB's, which
+ * is part of CUDA. Nothing is asked of the host, so it can be captured.
+ */
+#include "md/pairs/unit_kernels.cuh"
+#include "md/pairs/unit_device.cuh"
+
+#include <cub/device/device_radix_sort.cuh>
+
+enum { FRACTION_BITS = 16, HALVES = 7 };
+
+/* Position of column c of a slab, in bits above a fraction: few systems need more. */
+static int column_bits_of(int n_blocks)
+{
+    return n_blocks <= 1000 ? 4 : 6;
+}
+
+int unit_most_columns(int n_blocks)
+{
+    return 1 << column_bits_of(n_blocks);
+}
+
+static __device__ __forceinline__ uint32_t fraction_of(int s, int origin)
+{
+    return (((uint32_t)s - (uint32_t)origin) ^ 0x80000000u) >> (32 - FRACTION_BITS);
+}
+
+/* Which of n parts of `whole`, each from whole * i / n on, has item k? */
+static __device__ __forceinline__ int part_of(int k, int n, int whole)
+{
+    return (int)(((int64_t)(k + 1) * n - 1) / whole);
+}
+
+static __device__ __forceinline__ int block_of(const unit_arrays &p, int position, int n_units)
+{
+    const int *start = p.view.block_start;
+    int b = (int)((int64_t)position * p.view.n_blocks / n_units);
+    while (start[b] > position) b--;
+    while (start[b + 1] <= position) b++;
+    return b;
+}
+
+/* Slab (LEVEL 1), or slab and column (LEVEL 2), of the block at a position. */
+template <int LEVEL>
+static __device__ __forceinline__ uint32_t region_of(const unit_arrays &p, const unit_numbers &n,
+                                                     int position, int column_bits)
+{
+    if (LEVEL == 0) return 0;
+    const int n_blocks = p.view.n_blocks, b = block_of(p, position, n.n_units);
+    const int slab = part_of(b, n.n_slabs, n_blocks);
+    if (LEVEL == 1) return (uint32_t)slab;
+    const int first = (int)((int64_t)n_blocks * slab / n.n_slabs);
+    const int end = (int)((int64_t)n_blocks * (slab + 1) / n.n_slabs), all = end - first;
+    int columns = (int)rintf(sqrtf((float)all * n.y_to_z));
+    columns = max(1, min(columns, min(all, 1 << column_bits)));
+    return (uint32_t)(slab << column_bits | part_of(b - first, columns, all));
+}
+
+/*   thread  a position     reads  order (LEVEL > 0), unit, row     writes  key; order (LEVEL 0) */
+template <int LEVEL>
+static __global__ void key_units(const __grid_constant__ unit_arrays p,
+                                 const __grid_constant__ unit_replan r, const int4 *row,
+                                 int column_bits, int *order)
+{
+    const int position = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (position >= r.capacity) return;
+    const unit_numbers &n = *p.numbers;
+    if (LEVEL == 0) order[position] = position;
+    uint32_t key = ~0u;                 /* beyond the last unit: stays there */
+    if (position < n.n_units) {
+        const int4 at = row[r.unit[LEVEL == 0 ? position : order[position]].x];
+        const int s = LEVEL == 0 ? at.x : LEVEL == 1 ? at.y : at.z;
+        key = region_of<LEVEL>(p, n, position, column_bits) << FRACTION_BITS |
+              fraction_of(s, n.origin[LEVEL]);
+    }
+    r.key[position] = key;
+}
+
+typedef struct block_units {
+    float x[3][MD_UNIT_MOST];
+    int id[MD_UNIT_MOST];
+} block_units;
+
+/* Where thread t's unit belongs in its stretch [first, end), ordered along the longest axis. */
+static __device__ int place_in(const block_units &s, int t, int first, int end)
+{
+    int axis = 0;
+    float longest = -1;
+    for (int k = 0; k < 3; k++) {
+        float lo = s.x[k][first], hi = lo;
+        for (int u = first + 1; u < end; u++) {
+            lo = fminf(lo, s.x[k][u]);
+            hi = fmaxf(hi, s.x[k][u]);
+        }
+        if (hi - lo <= longest) continue;
+        longest = hi - lo;
+        axis = k;
+    }
+    const float *x = s.x[axis], mine = x[t];
+    int place = first;
+    for (int u = first; u < end; u++) place += x[u] < mine || (x[u] == mine && u < t);
+    return place;
+}
+
+/*   grid    a block of units each, thread  a unit
+ *   reads   order, unit, tail, tail_gid of the plan, row     writes  those that lists are made from
+ */
+static __global__ void __launch_bounds__(MD_UNIT_MOST)
+    halve_blocks(const __grid_constant__ unit_arrays p, const __grid_constant__ unit_replan r,
+                 const int4 *row, const int *order)
+{
+    __shared__ block_units s;
+    const int b = blockIdx.x, t = threadIdx.x;
+    const int begin = p.view.block_start[b], n = p.view.block_start[b + 1] - begin;
+    const unit_scale scale = unit_scale_of(p.view.scale);
+    const bool is = t < n;
+    const int id = is ? order[begin + t] : 0;
+    if (is) {
+        const float3 d =
+            unit_offset(row[r.unit[id].x], row[r.unit[order[begin]].x], scale);
+        s.x[0][t] = d.x;
+        s.x[1][t] = d.y;
+        s.x[2][t] = d.z;
+        s.id[t] = id;
+    }
+    __syncthreads();
+    int first = 0, end = n, at = t;
+    for (int level = 0; level < HALVES; level++) {
+        const int place = is && end - first > 1 ? place_in(s, at, first, end) : at;
+        const float x = is ? s.x[0][at] : 0, y = is ? s.x[1][at] : 0, z = is ? s.x[2][at] : 0;
+        const int mine = is ? s.id[at] : 0;
+        __syncthreads();
+        if (is) {
+            s.x[0][place] = x;
+            s.x[1][place] = y;
+            s.x[2][place] = z;
+            s.id[place] = mine;
+        }
+        __syncthreads();
+        at = place;
+        const int cut = first + (end - first) / 2;
+        if (at < cut) end = cut;
+        else first = cut;
+    }
+    if (!is) return;
+    const int from = s.id[t];
+    r.unit_now[begin + t] = r.unit[from];
+    r.tail_now[begin + t] = r.tail[from];
+    r.tail_gid_now[begin + t] = r.tail_gid[from];
+}
+
+/*   thread  a place of a leaf of owned rows     reads  unit_now     writes  leaf_row */
+static __global__ void fill_leaves(const __grid_constant__ unit_arrays p,
+                                   const __grid_constant__ unit_replan r)
+{
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const int leaf = k / MD_UNIT_LEAF, place = k % MD_UNIT_LEAF;
+    const unit_numbers &n = *p.numbers;
+    if (leaf >= n.n_owned_leaves) return;
+    int first = leaf * MD_UNIT_LEAF_UNITS, end = n.n_units;
+    if (n.leaves_a_block > 0) {
+        const int b = leaf / n.leaves_a_block;
+        first = p.view.block_start[b] + leaf % n.leaves_a_block * MD_UNIT_LEAF_UNITS;
+        end = p.view.block_start[b + 1];
+    }
+    const int u = first + place / MD_UNIT;
+    const bool is = place < MD_UNIT_LEAF_UNITS * MD_UNIT && u < end;
+    r.leaf_row[k] = is ? ((const int *)(r.unit_now + u))[place % MD_UNIT] : -1;
+}
+
+static cudaError_t sort(const unit_replan *r, const int *from, int *to, int bits,
+                        cudaStream_t stream)
+{
+    size_t bytes = r->temp_bytes;
+    return cub::DeviceRadixSort::SortPairs(r->temp, bytes, r->key, r->sorted, from, to,
+                                           r->capacity, 0, bits, stream);
+}
+
+cudaError_t unit_replan_bytes(int capacity, size_t *bytes)
+{
+    *bytes = 0;
+    return cub::DeviceRadixSort::SortPairs((void *)NULL, *bytes, (const uint32_t *)NULL,
+                                           (uint32_t *)NULL, (const int *)NULL, (int *)NULL,
+                                           capacity, 0, 32);
+}
+
+cudaError_t unit_launch_replan(const unit_arrays *p, const unit_replan *r, int leaf_capacity,
+                               const int4 *row, cudaStream_t stream)
+{
+    enum { THREADS = 256 };
+    if (p->view.n_blocks == 0) return cudaSuccess;
+    const int blocks = (r->capacity + THREADS - 1) / THREADS;
+    const int columns = column_bits_of(p->view.n_blocks);
+    int *a = r->order[0], *b = r->order[1];
+    cudaError_t error;
+    key_units<0><<<blocks, THREADS, 0, stream>>>(*p, *r, row, columns, a);
+    error = sort(r, a, b, FRACTION_BITS, stream);
+    if (error != cudaSuccess) return error;
+    key_units<1><<<blocks, THREADS, 0, stream>>>(*p, *r, row, columns, b);
+    error = sort(r, b, a, FRACTION_BITS + columns, stream);
+    if (error != cudaSuccess) return error;
+    key_units<2><<<blocks, THREADS, 0, stream>>>(*p, *r, row, columns, a);
+    error = sort(r, a, b, FRACTION_BITS + 2 * columns, stream);
+    if (error != cudaSuccess) return error;
+    halve_blocks<<<p->view.n_blocks, MD_UNIT_MOST, 0, stream>>>(*p, *r, row, b);
+    fill_leaves<<<(leaf_capacity * MD_UNIT_LEAF + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*p,
+                                                                                               *r);
+    return cudaGetLastError();
+}

@@ -2,11 +2,13 @@
  * kernel.
  *
  *      1  copy the outer slots into shared memory
- *      2  a warp a unit: which entries are within rinner, as bits; their slots are wanted
+ *      2  a warp a unit: entries within rinner, side by side in memory; their slots are wanted
  *      3  number the wanted slots
  *      4  lanes for each unit in proportion to its work, units with much work first
- *      5  entries of every unit side by side in shared memory: [others | charge-only]
- *      6  a lane of the force kernel takes every S-th entry of its unit (S lanes); rows of words
+ *      5  a lane of the force kernel takes every S-th entry of its unit (S lanes); rows of words
+ *
+ * Outer lists are padded to whole chunks with a slot that is far from everything, so no entry is
+ * asked whether it is one.
  *
  * Lanes of a unit may stand in two warps or more. Each warp's part of a unit is dealt its share of
  * the entries in proportion to its lanes, and all lanes of a warp make as many steps as the one
@@ -31,7 +33,7 @@ typedef struct filter_shared {
     float4 own[MD_UNIT_MOST][MD_UNIT];
     int n_outer_all[MD_UNIT_MOST], n_outer_charge[MD_UNIT_MOST];
     int n_charge[MD_UNIT_MOST], n_all[MD_UNIT_MOST], first_tail[MD_UNIT_MOST];
-    int n_tail[MD_UNIT_MOST], pool[MD_UNIT_MOST], many_lj[MD_UNIT_MOST];
+    int n_tail[MD_UNIT_MOST], many_lj[MD_UNIT_MOST];
     int by_rank[MD_UNIT_MOST], first_lane[MD_UNIT_MOST], n_lanes[MD_UNIT_MOST];
     float work[MD_UNIT_MOST];
     uint8_t unit_of_lane[MD_UNIT_THREADS];
@@ -40,18 +42,9 @@ typedef struct filter_shared {
 } filter_shared;
 
 typedef struct filter_places {
-    float4 *x;                  /* [outer slots], dead once the bits are made; then: */
-    uint16_t *pool;             /* entries of all units */
-    uint16_t *number;           /* [outer slots] inner number from 1; 0: not wanted */
-    uint32_t *bits;             /* [units][words_a_unit], two a chunk: even and odd entries */
-    int words_a_unit;
+    float4 *x;                  /* [outer_capacity + 1]; the last is far away */
+    uint16_t *number;           /* the same: inner number from 1; 0: not wanted */
 } filter_places;
-
-/* Words of bits: two a chunk, and one chunk more, as both ends of a list may have a part of one. */
-static __host__ __device__ int unit_words(int unit_capacity)
-{
-    return 2 * (unit_capacity / UNIT_CHUNK + 1);
-}
 
 /* What of the units is asked for again and again. */
 static __device__ void load_units(const unit_arrays &p, filter_shared &s, const filter_places &at,
@@ -74,47 +67,18 @@ static __device__ void load_units(const unit_arrays &p, filter_shared &s, const 
     }
 }
 
-/* A unit's outer list in chunks of 64 entries, two a lane: those of the beginning, then those of
- * the end, read backwards. */
-typedef struct outer_chunks {
-    const uint32_t *list;
-    int n_all, n_charge, capacity, n_first, n;      /* n_first of n chunks are of the beginning */
-} outer_chunks;
-
-static __device__ __forceinline__ outer_chunks chunks_of(const unit_arrays &p,
-                                                         const filter_shared &s, int first, int u)
+/* Word of a lane, two entries, of chunk k of n; n_first of them are of the list's beginning, the
+ * others of its end, read backwards. */
+static __device__ __forceinline__ uint32_t chunk_word(const uint32_t *list, int capacity, int k,
+                                                      int n_first, int n)
 {
-    outer_chunks c;
-    c.list = (const uint32_t *)(p.outer + (size_t)(first + u) * p.unit_capacity);
-    c.n_all = s.n_outer_all[u];
-    c.n_charge = s.n_outer_charge[u];
-    c.capacity = p.unit_capacity;
-    c.n_first = (c.n_all + UNIT_CHUNK - 1) / UNIT_CHUNK;
-    c.n = c.n_first + (c.n_charge + UNIT_CHUNK - 1) / UNIT_CHUNK;
-    return c;
+    const int start = k < n_first ? k * UNIT_CHUNK : capacity - (k - n_first + 1) * UNIT_CHUNK;
+    return k < n ? __ldg(list + start / 2 + (threadIdx.x & 31)) : 0;
 }
 
-static __device__ __forceinline__ int chunk_start(const outer_chunks &c, int k)
+static __device__ __forceinline__ int chunks_for(int n)
 {
-    return k < c.n_first ? k * UNIT_CHUNK : c.capacity - (k - c.n_first + 1) * UNIT_CHUNK;
-}
-
-/* Two entries of a lane, low and high half; 0 beyond the list's chunks. */
-static __device__ __forceinline__ uint32_t chunk_word(const outer_chunks &c, int k)
-{
-    return k < c.n ? __ldg(c.list + chunk_start(c, k) / 2 + (threadIdx.x & 31)) : 0;
-}
-
-/* Which of a lane's two entries of chunk k are real: all but in the last chunk of each end. */
-static __device__ __forceinline__ void are_entries(const outer_chunks &c, int k, bool is[2])
-{
-    const int left = k < c.n_first ? c.n_all - k * UNIT_CHUNK
-                                   : c.n_charge - (k - c.n_first) * UNIT_CHUNK;
-    is[0] = is[1] = true;
-    if (left >= UNIT_CHUNK) return;
-    const int e = 2 * (int)(threadIdx.x & 31), rest = UNIT_CHUNK - left;
-    is[0] = k < c.n_first ? e < left : e >= rest;
-    is[1] = k < c.n_first ? e + 1 < left : e + 1 >= rest;
+    return (n + UNIT_CHUNK - 1) / UNIT_CHUNK;
 }
 
 /* Step 2 for unit u of the block. */
@@ -122,32 +86,36 @@ static __device__ void choose(const unit_arrays &p, filter_shared &s, const filt
                               int first, int u)
 {
     enum { AHEAD = 4 };
-    const int lane = threadIdx.x & 31;
-    const outer_chunks c = chunks_of(p, s, first, u);
-    uint2 *bits = (uint2 *)(at.bits + u * at.words_a_unit);
+    const int lane = threadIdx.x & 31, capacity = p.unit_capacity;
+    const uint32_t before = (1u << lane) - 1;
+    const int n_first = chunks_for(s.n_outer_all[u]), n = n_first + chunks_for(s.n_outer_charge[u]);
+    const uint32_t *list = (const uint32_t *)(p.outer + (size_t)(first + u) * capacity);
+    uint16_t *out = p.inner + (size_t)(first + u) * capacity;
     float4 own[MD_UNIT];
     for (int a = 0; a < MD_UNIT; a++) own[a] = s.own[u][a];
     int n_all = 0, n_charge = 0;
-    for (int k0 = 0; k0 < c.n; k0 += AHEAD) {
+    for (int k0 = 0; k0 < n; k0 += AHEAD) {
         uint32_t word[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) word[k] = chunk_word(c, k0 + k);
+        for (int k = 0; k < AHEAD; k++) word[k] = chunk_word(list, capacity, k0 + k, n_first, n);
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            if (k0 + k >= c.n) break;
-            bool is[2];
-            are_entries(c, k0 + k, is);
-            const int o0 = is[0] ? word[k] & 65535 : 0, o1 = is[1] ? word[k] >> 16 : 0;
+            if (k0 + k >= n) break;
+            const int o0 = word[k] & 65535, o1 = word[k] >> 16;
             const float4 x0 = at.x[o0], x1 = at.x[o1];
-            const bool in0 = is[0] && unit_near(own, x0) < x0.w;
-            const bool in1 = is[1] && unit_near(own, x1) < x1.w;
+            const bool in0 = unit_near(own, x0) < x0.w, in1 = unit_near(own, x1) < x1.w;
+            const uint32_t mask0 = __ballot_sync(~0u, in0), mask1 = __ballot_sync(~0u, in1);
+            const int place = __popc(mask0 & before) + __popc(mask1 & before);
+            const bool begins = k0 + k < n_first;
+            const int step = begins ? 1 : -1;
+            const int to = begins ? n_all + place : capacity - 1 - n_charge - place;
             if (in0) at.number[o0] = 1;
             if (in1) at.number[o1] = 1;
-            const uint32_t mask0 = __ballot_sync(~0u, in0), mask1 = __ballot_sync(~0u, in1);
-            if (lane == 0) bits[k0 + k] = make_uint2(mask0, mask1);
-            const int n = __popc(mask0) + __popc(mask1);
-            if (k0 + k < c.n_first) n_all += n;
-            else n_charge += n;
+            if (in0) out[to] = (uint16_t)o0;
+            if (in1) out[in0 ? to + step : to] = (uint16_t)o1;
+            const int more = __popc(mask0) + __popc(mask1);
+            n_all += begins ? more : 0;
+            n_charge += begins ? 0 : more;
         }
     }
     for (int k = lane; k < s.n_tail[u]; k += 32) {
@@ -279,33 +247,6 @@ static __device__ void deal_lanes(const unit_arrays &p, filter_shared &s, int n_
             (uint32_t)s.first_lane[t] | (uint32_t)s.n_lanes[t] << 16;
 }
 
-/* Step 5 for unit u. */
-static __device__ void gather(const unit_arrays &p, const filter_shared &s, const filter_places &at,
-                              int first, int u)
-{
-    enum { AHEAD = 4 };
-    const int lane = threadIdx.x & 31;
-    const uint32_t before = (1u << lane) - 1;
-    const outer_chunks c = chunks_of(p, s, first, u);
-    const uint2 *bits = (const uint2 *)(at.bits + u * at.words_a_unit);
-    int next = s.pool[u];               /* those of the end follow those of the beginning */
-    for (int k0 = 0; k0 < c.n; k0 += AHEAD) {
-        uint32_t word[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) word[k] = chunk_word(c, k0 + k);
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            if (k0 + k >= c.n) break;
-            const uint2 mask = bits[k0 + k];
-            const int place = next + __popc(mask.x & before) + __popc(mask.y & before);
-            const bool in0 = mask.x >> lane & 1, in1 = mask.y >> lane & 1;
-            if (in0) at.pool[place] = (uint16_t)(at.number[word[k] & 65535] * 16);
-            if (in1) at.pool[place + in0] = (uint16_t)(at.number[word[k] >> 16] * 16);
-            next += __popc(mask.x) + __popc(mask.y);
-        }
-    }
-}
-
 /* What one lane of the force kernel is dealt: its warp's share of the unit, every stride-th. */
 typedef struct deal {
     int unit, place, stride;
@@ -326,8 +267,6 @@ static __device__ deal deal_of(const filter_shared &s, int t)
     d.n_all = s.n_all[u] * high / n - d.all;
     d.charge = s.n_charge[u] * low / n;
     d.n_charge = s.n_charge[u] * high / n - d.charge;
-    d.charge += s.pool[u] + s.n_all[u];
-    d.all += s.pool[u];
     return d;
 }
 
@@ -351,31 +290,40 @@ static __device__ int words_of(const md_unit_warp &w)
     return 32 * ((w.n_tail & 65535) + (w.n_charge + 1) / 2 + (w.n_all + 1) / 2);
 }
 
-/* Entry e of a share: all others, then charge-only; 0 beyond. Without a branch. */
-static __device__ __forceinline__ uint32_t entry_at(const uint16_t *pool, const deal &d, int e)
+/* Outer slot of entry e of a share: all others, then charge-only; the far one beyond. */
+static __device__ __forceinline__ int entry_at(const uint16_t *inner, const unit_arrays &p,
+                                               const deal &d, int e)
 {
-    const bool is = e < d.n_all + d.n_charge;
-    const int at = e < d.n_all ? d.all + e : d.charge - d.n_all + e;
-    const uint32_t entry = pool[is ? at : 0];
-    return is ? entry : 0;
+    const int from_end = p.unit_capacity - 1 - (d.charge + e - d.n_all);
+    const int at = e < d.n_all ? d.all + e : from_end;
+    return e < d.n_all + d.n_charge ? inner[at] : p.outer_capacity;
 }
 
 /* Two steps a word, from `step` on. */
-static __device__ void write_steps(const uint16_t *pool, const deal &d, int step, int n,
+static __device__ void write_steps(const unit_arrays &p, const filter_places &at,
+                                   const uint16_t *inner, const deal &d, int step, int n,
                                    uint32_t *out)
 {
+    enum { AHEAD = 8 };
     int e = d.place + step * d.stride;
-#pragma unroll 4
-    for (int k = 0; k < n; k += 2, e += 2 * d.stride) {
-        const uint32_t low = entry_at(pool, d, e);
-        const uint32_t high = k + 1 < n ? entry_at(pool, d, e + d.stride) : 0;
-        out[16 * k] = low | high << 16;
+    for (int k0 = 0; k0 < n; k0 += AHEAD, e += AHEAD * d.stride) {
+        int slot[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            slot[k] = k0 + k < n ? entry_at(inner, p, d, e + k * d.stride) : p.outer_capacity;
+#pragma unroll
+        for (int k = 0; k < AHEAD; k += 2) {
+            if (k0 + k >= n) break;
+            out[16 * (k0 + k)] =
+                at.number[slot[k]] * 16u | (uint32_t)at.number[slot[k + 1]] << 20;
+        }
     }
 }
 
-/* Step 6 for the warp that stands for one of the force kernel. */
+/* Step 5 for the warp that stands for one of the force kernel. */
 static __device__ void write_lists(const unit_arrays &p, const filter_shared &s,
-                                   const filter_places &at, const deal &d, const md_unit_warp &w)
+                                   const filter_places &at, int first, const deal &d,
+                                   const md_unit_warp &w)
 {
     const int lane = threadIdx.x & 31, n_tail = w.n_tail & 65535;
     uint32_t *out = p.list + (size_t)blockIdx.x * p.view.list_capacity + w.first + lane;
@@ -389,8 +337,9 @@ static __device__ void write_lists(const unit_arrays &p, const filter_shared &s,
         out[32 * k] = word;
     }
     out += 32 * n_tail;
-    write_steps(at.pool, d, w.n_all, w.n_charge, out);
-    write_steps(at.pool, d, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
+    const uint16_t *inner = p.inner + (size_t)(first + d.unit) * p.unit_capacity;
+    write_steps(p, at, inner, d, w.n_all, w.n_charge, out);
+    write_steps(p, at, inner, d, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
 }
 
 static __device__ void write_lane(const unit_arrays &p, const filter_places &at, int first,
@@ -420,10 +369,7 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     __shared__ filter_shared s;
     filter_places at;
     at.x = dynamic;
-    at.pool = (uint16_t *)dynamic;
-    at.bits = (uint32_t *)((char *)dynamic + p.filter_bytes);
-    at.words_a_unit = unit_words(p.unit_capacity);
-    at.number = (uint16_t *)(at.bits + MD_UNIT_MOST * at.words_a_unit);
+    at.number = (uint16_t *)(dynamic + p.outer_capacity + 1);
     const int b = blockIdx.x, t = threadIdx.x, warp = t >> 5;
     const int first = p.view.block_start[b], n_units = p.view.block_start[b + 1] - first;
     const int n_outer = p.n_outer_slots[b];
@@ -437,6 +383,10 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
         at.x[o] = make_float4(d.x, d.y, d.z, unit_room(d, p.rinner));
         at.number[o] = 0;
     }
+    if (t == 0) {
+        at.x[p.outer_capacity] = make_float4(0, 0, 0, -1e30f);
+        at.number[p.outer_capacity] = 0;
+    }
     __syncthreads();
     load_units(p, s, at, first, n_units);
     __syncthreads();
@@ -445,14 +395,7 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     int border;
     const int n_slots = number_slots(p, s, at, n_outer, &border);
     deal_lanes(p, s, n_units);
-    int total, mine = t < n_units ? s.n_all[t] + s.n_charge[t] : 0;
     __syncthreads();
-    int pool = unit_scan(mine, s.scan, &total);
-    if (t < n_units) s.pool[t] = pool;
-    __syncthreads();
-    const bool pool_fits = total * (int)sizeof(uint16_t) <= p.filter_bytes;
-    if (pool_fits)
-        for (int u = warp; u < n_units; u += WARPS) gather(p, s, at, first, u);
     const bool plays = warp < p.view.threads / 32;
     deal d = deal_of(s, plays ? t : 0);
     md_unit_warp w = count_steps(s, d);
@@ -463,34 +406,31 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
         if (k == warp) w.first = words;
         words += s.words[k];
     }
-    const bool fits = pool_fits && words <= p.view.list_capacity &&
-                      n_slots <= p.view.slot_capacity && n_outer > 0;
+    const bool fits = words <= p.view.list_capacity && n_slots <= p.view.slot_capacity &&
+                      n_outer > 0;
     if (t == 0) {
-        atomicMax(&p.need->entries, total);
         atomicMax(&p.need->list_words, words);
         if (!fits && n_outer > 0) p.need->overflow = 1;
         p.n_slots[b] = (fits ? n_slots : 1) | (border ? MD_UNIT_BORDER_BLOCK : 0);
     }
     if (!plays) return;
-    if (fits) write_lists(p, s, at, d, w);
+    if (fits) write_lists(p, s, at, first, d, w);
     else w.n_tail = w.n_charge = w.n_all = 0;
     if ((t & 31) == 0) p.warp[(size_t)b * (p.view.threads / 32) + warp] = w;
     if (!fits) d.unit = IDLE;
     write_lane(p, at, first, d);
 }
 
-size_t unit_filter_bytes(int outer_capacity, int unit_capacity, int filter_bytes)
+size_t unit_filter_bytes(int outer_capacity)
 {
-    return (size_t)filter_bytes +
-           (size_t)MD_UNIT_MOST * (size_t)unit_words(unit_capacity) * sizeof(uint32_t) +
-           (size_t)outer_capacity * sizeof(uint16_t);
+    return ((size_t)outer_capacity + 1) * (sizeof(float4) + sizeof(uint16_t));
 }
 
 cudaError_t unit_launch_filter(const unit_arrays *p, const int4 *row, cudaStream_t stream)
 {
     if (p->view.n_blocks == 0) return cudaSuccess;
-    size_t bytes = unit_filter_bytes(p->outer_capacity, p->unit_capacity, p->filter_bytes);
-    filter<<<p->view.n_blocks, UNIT_BUILDERS, bytes, stream>>>(*p, row);
+    filter<<<p->view.n_blocks, UNIT_BUILDERS, unit_filter_bytes(p->outer_capacity), stream>>>(*p,
+                                                                                             row);
     return cudaGetLastError();
 }
 

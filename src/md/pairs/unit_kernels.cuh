@@ -18,7 +18,7 @@ enum {
 
 /* What a build needed, at most over all blocks. */
 typedef struct unit_need {
-    int leaves, outer_slots, candidates, unit_list, slots, list_words, entries;
+    int leaves, outer_slots, candidates, unit_list, slots, list_words;
     int images;                 /* 1: a block reaches beyond half a period */
     int overflow;               /* 1: any of these was too much since the last rebuild */
 } unit_need;
@@ -52,7 +52,6 @@ typedef struct unit_arrays {
     int leaf_capacity;
     int outer_capacity, unit_capacity;  /* slots of a block; entries of a unit, whole chunks */
     int candidates;                     /* of a warp's units, at most; a multiple of 32 */
-    int filter_bytes;                   /* of the part of shared memory that changes its use */
     float rlist, rinner;
     const unit_numbers *numbers;
     const int *leaf_row;
@@ -70,7 +69,9 @@ typedef struct unit_arrays {
     uint32_t *outer_slot;               /* [n_blocks][outer_capacity] words of rows */
     int *n_outer_slots;                 /* [n_blocks] */
     uint16_t *outer;                    /* [n_units][unit_capacity] slots: charge-only partners from
-                                           the end backwards, all others from the beginning */
+                                           the end backwards, all others from the beginning; both
+                                           padded to whole chunks with slot outer_capacity */
+    uint16_t *inner;                    /* the same, of the last filter, unpadded */
     int2 *n_outer;                      /* [n_units] all others, charge-only */
     uint32_t *slot, *list, *lanes;
     int *n_slots;
@@ -80,7 +81,7 @@ typedef struct unit_arrays {
 } unit_arrays;
 
 size_t unit_search_bytes(int outer_capacity);
-size_t unit_filter_bytes(int outer_capacity, int unit_capacity, int filter_bytes);
+size_t unit_filter_bytes(int outer_capacity);
 cudaError_t unit_launch_search(const unit_arrays *p, const int4 *row, cudaStream_t stream);
 cudaError_t unit_launch_filter(const unit_arrays *p, const int4 *row, cudaStream_t stream);
 /* leaf_capacity: of owned rows. Lists must be searched anew afterwards. */

@@ -20,8 +20,8 @@ enum {
 enum list_memory {
     LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL, TAIL_ROW, TAIL_MASK,
     TAIL_GID, UNIT_NOW, TAIL_NOW, TAIL_GID_NOW, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE,
-    OUTER_SLOT, N_OUTER_SLOTS, OUTER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES, NEED, NUMBERS,
-    KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, N_MEMORY
+    OUTER_SLOT, N_OUTER_SLOTS, OUTER, INNER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES,
+    NEED, NUMBERS, KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, N_MEMORY
 };
 
 struct md_unit_lists {
@@ -29,7 +29,7 @@ struct md_unit_lists {
     const md_topology *topology;
     md_unit_lists_options options;
     md_unit_plan plan;
-    int n_processors, shared_bytes, most_outer, filter_shared;
+    int n_processors, most_outer;
     int most_units;             /* of a block, as found to fit */
     double spare;               /* room for what is needed times this */
     uint64_t generation;
@@ -78,10 +78,9 @@ extern "C" sundog_status md_unit_lists_create(const md_units *units, const md_to
     lists->topology = topology;
     lists->options = *options;
     lists->n_processors = n_processors;
-    lists->shared_bytes = shared_bytes;
-    lists->filter_shared = (shared_bytes - filter_static) & ~15;
-    lists->most_outer =
-        (shared_bytes - search_static) / (int)unit_search_bytes(32) * 32;
+    lists->most_outer = (shared_bytes - search_static) / (int)unit_search_bytes(32) * 32;
+    while (unit_filter_bytes(lists->most_outer) > (size_t)(shared_bytes - filter_static))
+        lists->most_outer -= 32;
     lists->most_units = options->most_units ? options->most_units : MD_UNIT_MOST;
     lists->spare = options->tight ? 1 : 1.2;
     lists->arrays.outer_capacity = options->tight ? 64 : 1024;
@@ -163,6 +162,7 @@ static sundog_status reserve(md_unit_lists *l)
         blocks * (size_t)a->outer_capacity * sizeof(uint32_t),
         blocks * sizeof(int),
         units * (size_t)a->unit_capacity * sizeof(uint16_t),
+        units * (size_t)a->unit_capacity * sizeof(uint16_t),
         units * sizeof(int2),
         blocks * (size_t)a->view.slot_capacity * sizeof(uint32_t),
         blocks * sizeof(int),
@@ -202,6 +202,7 @@ static void set_pointers(md_unit_lists *l)
     a->outer_slot = (uint32_t *)m[OUTER_SLOT].d;
     a->n_outer_slots = (int *)m[N_OUTER_SLOTS].d;
     a->outer = (uint16_t *)m[OUTER].d;
+    a->inner = (uint16_t *)m[INNER].d;
     a->n_outer = (int2 *)m[N_OUTER].d;
     a->slot = (uint32_t *)m[SLOT].d;
     a->n_slots = (int *)m[N_SLOTS].d;
@@ -286,12 +287,6 @@ static int room(int capacity, int need, double spare, int multiple)
     return ((int)(need * spare) + multiple - 1) / multiple * multiple;
 }
 
-/* The part of the filter's shared memory that is left for coordinates, then entries. */
-static int filter_bytes(const md_unit_lists *l, int outer_capacity, int unit_capacity)
-{
-    return (l->filter_shared - (int)unit_filter_bytes(outer_capacity, unit_capacity, 0)) & ~15;
-}
-
 /* Capacities for what was needed. *smaller: no capacity would do, blocks must be smaller. */
 static bool make_room(md_unit_lists *l, const unit_need *need, bool *smaller)
 {
@@ -304,8 +299,7 @@ static bool make_room(md_unit_lists *l, const unit_need *need, bool *smaller)
     if (outer > l->most_outer) outer = l->most_outer;
     if (slots > MOST_SLOTS) slots = MOST_SLOTS;
     *smaller = need->images || need->leaves > UNIT_LEAVES || need->outer_slots > outer ||
-               need->slots > slots || need->entries * 2 > filter_bytes(l, outer, unit) ||
-               filter_bytes(l, outer, unit) < outer * (int)sizeof(float4);
+               need->slots > slots;
     if (*smaller) return true;
     bool changed = outer != a->outer_capacity || candidates != a->candidates ||
                    unit != a->unit_capacity || slots != a->view.slot_capacity ||
@@ -332,7 +326,6 @@ static sundog_status build(md_unit_lists *l, const md_device_row *d_row, unit_ne
     BASE_TRY(reserve(l));
     set_pointers(l);
     set_replan_pointers(l);
-    l->arrays.filter_bytes = filter_bytes(l, l->arrays.outer_capacity, l->arrays.unit_capacity);
     BASE_TRY(upload(l, NUMBERS, &l->numbers, sizeof l->numbers, stream));
     BASE_TRY(DEVICE_CHECK(cudaMemsetAsync(l->arrays.need, 0, sizeof *need, stream)));
     if (!l->options.host_blocks) BASE_TRY(md_unit_lists_replan(l, d_row, stream));

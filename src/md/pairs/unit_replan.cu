@@ -1,6 +1,6 @@
 /* Blocks of units anew, from where the rows are now: atoms diffuse, and after some hundred steps
- * the units of a block are no longer near each other. Which rows form a unit, tails and ghosts' leaves
- * stay; so do all numbers.
+ * the units of a block are no longer near each other. Which rows form a unit, tails and ghosts'
+ * leaves stay; so do all numbers.
  *
  *      sort by x        cut into slabs of whole blocks
  *      sort by slab, y  cut each slab into columns of whole blocks

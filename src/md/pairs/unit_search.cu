@@ -304,6 +304,11 @@ static __device__ int find_candidates(const unit_arrays &p, const search_shared 
     return n;
 }
 
+static __device__ __forceinline__ int chunks_end(int n)
+{
+    return (n + UNIT_CHUNK - 1) / UNIT_CHUNK * UNIT_CHUNK;
+}
+
 /* The outer list of unit u of the block, by one warp, from its candidates. */
 static __device__ void list_unit(const unit_arrays &p, const search_shared &s, int first, int u,
                                  const search_slots &slots, const uint16_t *candidate, int n)
@@ -340,11 +345,17 @@ static __device__ void list_unit(const unit_arrays &p, const search_shared &s, i
             if (in && n_all + n_charge <= capacity) out[at] = (uint16_t)o;
         }
     }
+    const int all_end = chunks_end(n_all), charge_end = chunks_end(n_charge);
+    const bool fits = all_end + charge_end <= capacity;
+    if (fits) {
+        for (int k = n_all + lane; k < all_end; k += 32) out[k] = (uint16_t)p.outer_capacity;
+        for (int k = n_charge + lane; k < charge_end; k += 32)
+            out[capacity - 1 - k] = (uint16_t)p.outer_capacity;
+    }
     if (lane) return;
-    const bool fits = n_all + n_charge <= capacity;
     p.n_outer[first + u] = fits ? make_int2(n_all, n_charge) : make_int2(0, 0);
     if (fits) return;
-    atomicMax(&p.need->unit_list, n_all + n_charge);
+    atomicMax(&p.need->unit_list, all_end + charge_end);
     p.need->overflow = 1;
 }
 

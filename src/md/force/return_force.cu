@@ -128,9 +128,9 @@ extern "C" void md_return_force_destroy(md_return_force **force)
     *force = NULL;
 }
 
-/* Rows of the cell and beyond it, counted along one axis from the lowest of this cell's layer (owned
- * ones, and ghosts beside them), go up to some fraction of the period. The middle of what is left
- * is where counting may begin. */
+/* Rows of the cell and beyond it, counted along one axis from the lowest of this cell's layer
+ * (owned ones, and ghosts beside them), go up to some fraction of the period. The middle of what is
+ * left is where counting may begin. */
 static int base_of(const md_rows *rows, const md_unit_frame *frame, int axis)
 {
     int32_t origin[3], s[3];

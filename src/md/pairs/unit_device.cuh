@@ -3,8 +3,8 @@
 #define MD_UNIT_DEVICE_CUH
 #include <stdint.h>
 
-/* m / 2^32 of the frame, lower triangle; an earlier kernel may have changed it. Plain loads, for the
- * first cache: all warps asking the second one for the same line took 2 us. */
+/* m / 2^32 of the frame, lower triangle; an earlier kernel may have changed it. Plain loads, for
+ * the first cache: all warps asking the second one for the same line took 2 us. */
 typedef struct unit_scale {
     float m[6];
 } unit_scale;

@@ -174,7 +174,7 @@ static void *dev(const void *from, size_t n_bytes)
 static void time_plan(bench *b)
 {
     struct timespec begin, end;
-    md_unit_plan_options options = {132, MD_UNIT_MOST, &b->frame};
+    md_unit_plan_options options = {132, MD_UNIT_MOST, &b->frame, true};
     md_unit_plan plan = {0};
     for (int k = 0; k < 2; k++) {
         clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -190,7 +190,7 @@ static void time_plan(bench *b)
 static double verify(bench *b)
 {
     size_t n = (size_t)b->rows->n_rows, n_owned = (size_t)b->rows->n_owned;
-    md_unit_plan_options options = {1, MD_UNIT_MOST, &b->frame};
+    md_unit_plan_options options = {1, MD_UNIT_MOST, &b->frame, false};
     md_unit_plan plan = {0};
     TRY(md_unit_plan_make(b->units, b->topology, b->rows, &options, &plan));
     md_row_force_rows plain = {.n_rows = (int)n, .n_owned = (int)n_owned,

@@ -205,7 +205,7 @@ extern "C" sundog_status md_return_force_rebuild(md_return_force *force, const m
 {
     md_return_force *r = force;
     cudaStream_t s = (cudaStream_t)stream;
-    md_unit_plan_options options = {1, MD_UNIT_MOST, frame};
+    md_unit_plan_options options = {1, MD_UNIT_MOST, frame, false};
     md_row_force_rows out;
     BASE_TRY(md_unit_plan_make(r->units, r->topology, rows, &options, &r->plan));
     BASE_TRY(reserve(r));

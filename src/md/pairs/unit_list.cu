@@ -343,7 +343,8 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
     const unit_replan replan_before = l->replan;
     const int leaves_before = l->owned_leaf_capacity;
     for (;;) {
-        md_unit_plan_options options = {l->n_processors, l->most_units, frame};
+        md_unit_plan_options options = {l->n_processors, l->most_units, frame,
+                                        !l->options.host_blocks};
         BASE_TRY(md_unit_plan_make(l->units, l->topology, rows, &options, &l->plan));
         BASE_TRY(upload_plan(l, s));
         set_numbers(l, frame);

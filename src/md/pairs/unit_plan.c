@@ -148,6 +148,9 @@ static void displacement(const maker *m, const double a[3], const double b[3], d
     vec_sub(a, b, d);
     if (!m->frame) return;
     const double(*period)[3] = m->frame->m;
+    if (fabs(d[0]) < 0.49 * period[0][0] && fabs(d[1]) < 0.49 * period[1][1] &&
+        fabs(d[2]) < 0.49 * period[2][2])
+        return;                         /* most are */
     for (int axis = 2; axis >= 0; axis--) {
         double n = rint(d[axis] / period[axis][axis]);
         for (int k = 0; k <= axis; k++) d[k] -= n * period[axis][k];
@@ -311,7 +314,10 @@ static void make_blocks(maker *m, const md_unit_plan_options *options)
     BASE_RESERVE(plan->block_start, plan->capacity_block, plan->n_blocks + 1);
     BASE_RESERVE(plan->unit, plan->capacity_unit, plan->n_units + 1);
     measure(m);
-    if (plan->n_blocks > 0) halve(m, 0, m->n_found, plan->n_blocks, 0);
+    if (options->blocks_later)
+        for (int b = 0; b < plan->n_blocks; b++)
+            plan->block_start[b] = (int)((int64_t)m->n_found * b / plan->n_blocks);
+    else if (plan->n_blocks > 0) halve(m, 0, m->n_found, plan->n_blocks, 0);
     plan->block_start[plan->n_blocks] = m->n_found;
     for (int u = 0; u < m->n_found; u++)
         memcpy(plan->unit[u], m->found[m->order[u].unit].row, sizeof plan->unit[u]);

@@ -31,7 +31,7 @@ static inline void device_rows_create(const md_units *units, const md_topology *
                                       const md_rows *rows, const md_box *box, device_rows *g)
 {
     size_t n = (size_t)rows->n_rows;
-    md_unit_plan_options options = {1, MD_UNIT_MOST, &g->frame};
+    md_unit_plan_options options = {1, MD_UNIT_MOST, &g->frame, false};
     memset(g, 0, sizeof *g);
     g->rows = rows;
     if (box)

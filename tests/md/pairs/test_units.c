@@ -150,7 +150,7 @@ static void plan_rank(sundog_team *team, void *context)
     md_domain *domain = world_domain(team, &j->w);
     md_rows *rows = md_domain_rows(domain);
     static const md_unit_plan_options options[] = {
-        {132, MD_UNIT_MOST, NULL}, {3, 24, NULL}, {1, 1, NULL}};
+        {132, MD_UNIT_MOST, NULL, false}, {3, 24, NULL, true}, {1, 1, NULL, false}};
     md_unit_plan plan = {0};
     for (int k = 0; k < 3; k++) {
         CHECK_OK(md_unit_plan_make(j->units, j->w.topology, rows, &options[k], &plan));

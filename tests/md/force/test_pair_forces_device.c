@@ -91,8 +91,8 @@ static double deviation(const double (*exact)[3], const float (*f)[4], int n)
 static double deviation_but_border(const double (*exact)[3], float (*f)[4], int n)
 {
     enum { FORCE_AT_CUTOFF = 4 };
-    const int most = 4 + n / 4000;
-    for (int left = 0; left < most && deviation(exact, (const float(*)[4])f, n) > 4e-6; left++) {
+    const int few = 4 + n / 4000;
+    for (int left = 0; left < few && deviation(exact, (const float(*)[4])f, n) > 4e-6; left++) {
         double most = 0;
         int worst = 0;
         for (int i = 0; i < n; i++) {

@@ -5,8 +5,7 @@
  *      scheme return   ghosts come | pair and bonded forces of all rows, slots added | ghosts'
  *                      forces go home
  *
- * Lists are made from ghosts of the step before: a step of motion more, of the hundreds that the
- * buffer is made for. Bonded forces have a branch of their own where nothing else is to be waited
+ * Where lists are made the ghosts come first, and nothing overlaps. Bonded forces have a branch of their own where nothing else is to be waited
  * for: their kernel waits for memory while the pair kernel computes.
  */
 #include "md/gpu/gpu_impl.h"
@@ -14,6 +13,7 @@
 sundog_status gpu_enqueue_lists(md_gpu *gpu, unsigned what)
 {
     const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
+    if (gpu->forward) BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
     if (!gpu->lists) return SUNDOG_OK;
     if (what & MD_GPU_SEARCH) return md_unit_lists_search(gpu->lists, row, gpu->stream);
     return md_unit_lists_filter(gpu->lists, row, gpu->stream);
@@ -41,13 +41,13 @@ static sundog_status bonded(md_gpu *gpu, bool sums, cudaStream_t stream)
 
 /* Blocks that read no ghost, and bonded forces when there are no ghosts to wait for, run beside the
  * exchange. */
-static sundog_status shell_forces(md_gpu *gpu, double *pair_sums)
+static sundog_status shell_forces(md_gpu *gpu, double *pair_sums, bool has_ghosts)
 {
     const md_unit_view *view = md_unit_lists_view(gpu->lists);
     const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
     float(*f)[4] = GPU_D(gpu, float(*)[4], GPU_F);
     md_unit_how how = {.part = MD_UNIT_ALL, .stream = gpu->stream};
-    if (!gpu->forward) {
+    if (has_ghosts) {
         if (gpu->has_bonded) {
             BASE_TRY(fork_branch(gpu));
             BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->beside));
@@ -66,11 +66,11 @@ static sundog_status shell_forces(md_gpu *gpu, double *pair_sums)
     return pair_sums ? md_unit_force_add_sums(gpu->force, view, pair_sums, gpu->stream) : SUNDOG_OK;
 }
 
-static sundog_status return_forces(md_gpu *gpu, double *pair_sums)
+static sundog_status return_forces(md_gpu *gpu, double *pair_sums, bool has_ghosts)
 {
     const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
     float(*f)[4] = GPU_D(gpu, float(*)[4], GPU_F);
-    if (gpu->forward) BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
+    if (!has_ghosts) BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
     if (gpu->has_bonded) {
         BASE_TRY(fork_branch(gpu));
         BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->beside));
@@ -83,9 +83,10 @@ static sundog_status return_forces(md_gpu *gpu, double *pair_sums)
     return gpu->reverse ? sundog_reverse_on(gpu->reverse, gpu->stream) : SUNDOG_OK;
 }
 
-sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums)
+sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool has_ghosts)
 {
+    has_ghosts = has_ghosts || !gpu->forward;
     double *pair_sums = sums ? GPU_D(gpu, double *, GPU_PAIR_SUMS) : NULL;
-    return gpu->options.scheme == MD_SCHEME_SHELL ? shell_forces(gpu, pair_sums)
-                                                  : return_forces(gpu, pair_sums);
+    return gpu->options.scheme == MD_SCHEME_SHELL ? shell_forces(gpu, pair_sums, has_ghosts)
+                                                  : return_forces(gpu, pair_sums, has_ghosts);
 }

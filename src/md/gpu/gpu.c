@@ -135,7 +135,9 @@ static sundog_status bind_exchanges(md_gpu *gpu, md_domain *domain)
                       .type = SUNDOG_FLOAT32,
                       .width = 3,
                       .stride = sizeof(float[4])};
+    gpu->captures = true;
     if (gpu->n_ranks == 1) return SUNDOG_OK;
+    gpu->captures = !o->rung || (strcmp(o->rung, "mpi") != 0 && strcmp(o->rung, "stream") != 0);
     bool returns = o->scheme == MD_SCHEME_RETURN;
     if (gpu->forward) {
         BASE_TRY(sundog_exchange_rebind(gpu->forward, &x, 1));
@@ -149,9 +151,8 @@ static sundog_status bind_exchanges(md_gpu *gpu, md_domain *domain)
     sundog_plan *plan = md_domain_plan(domain);
     BASE_TRY(sundog_exchange_create(plan, &x, 1, &options, &gpu->forward));
     if (returns) BASE_TRY(sundog_exchange_create(plan, &f, 1, &options, &gpu->reverse));
-    const char *rung = sundog_exchange_describe(gpu->forward);
-    gpu->captures = !strstr(rung, "/mpi") && !strstr(rung, "/stream");
-    snprintf(gpu->description, sizeof gpu->description, "%s", rung);
+    snprintf(gpu->description, sizeof gpu->description, "%s",
+             sundog_exchange_describe(gpu->forward));
     return SUNDOG_OK;
 }
 
@@ -161,7 +162,6 @@ sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
     const struct md_settle *settle = md_constrain_settle(from->constrain);
     md_unit_frame frame;
     gpu_graphs_drop(gpu);
-    gpu->captures = true;
     BASE_TRY(gpu_atoms_upload(gpu, from));
     BASE_TRY(bind_exchanges(gpu, from->domain));
     BASE_TRY(

@@ -114,8 +114,10 @@ sundog_status gpu_snapshot_restore(md_gpu *gpu, int slot);
 md_velocities gpu_velocities(md_gpu *gpu);
 
 /* forces.c */
+/* Ghosts come, then lists are made. */
 sundog_status gpu_enqueue_lists(md_gpu *gpu, unsigned what);
-sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums);
+/* has_ghosts: they have come already. */
+sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool has_ghosts);
 
 /* step.c: `event` counts the thermostat's steps of the piece */
 sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums);

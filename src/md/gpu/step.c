@@ -70,8 +70,9 @@ sundog_status gpu_enqueue_step(md_gpu *gpu, unsigned what, int *event)
 {
     bool sums = what & MD_GPU_SUMS, couple = what & MD_GPU_THERMOSTAT;
     md_velocities v = gpu_velocities(gpu);
-    if (what & (MD_GPU_SEARCH | MD_GPU_FILTER)) BASE_TRY(gpu_enqueue_lists(gpu, what));
-    BASE_TRY(gpu_enqueue_forces(gpu, sums));
+    bool lists = what & (MD_GPU_SEARCH | MD_GPU_FILTER);
+    if (lists) BASE_TRY(gpu_enqueue_lists(gpu, what));
+    BASE_TRY(gpu_enqueue_forces(gpu, sums, lists));
     if (sums || couple)
         BASE_TRY(md_kinetic_launch(gpu->kinetic, &v, GPU_D(gpu, md_kinetic_sums *, GPU_KINETIC_OLD),
                                    gpu->stream));

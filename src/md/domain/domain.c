@@ -186,6 +186,17 @@ static sundog_status check_unwrapped(const md_domain *domain)
                      "create one on md_domain_plan()");
 }
 
+int md_domain_groups(const md_domain *domain, int *first)
+{
+    int n = 0, row = 0;
+    for (; row < domain->rows.n_owned; n++) {
+        first[n] = row;
+        row += domain->sites.site[domain->info[row].site].group_size;
+    }
+    first[n] = row;
+    return n;
+}
+
 sundog_status md_domain_forward_begin(md_domain *domain)
 {
     BASE_TRY(check_unwrapped(domain));

@@ -90,6 +90,10 @@ const md_grid *md_domain_grid(const md_domain *domain);     /* the same */
  * (sundog_exchange_rebind). */
 sundog_plan *md_domain_plan(md_domain *domain);
 
+/* Owned rows by group: first[g] for each of the n groups, first[n] = n_owned. The first row of a
+ * group is its reference atom. first: room for n_owned + 1. Returns n. */
+int md_domain_groups(const md_domain *domain, int *first);
+
 /* Coordinates to ghosts; forces back (scheme return; in scheme shell reverse does nothing).
  * As sundog_forward_begin ... on the arrays x and f of the rows. Not with wrapped rows.
  * Collective. */

@@ -4,6 +4,9 @@
  * the same order. Bins of about 0.15 nm: neighbours in space are close in memory, and a finer curve
  * would gain nothing.
  *
+ * A domain of wrapped rows that is alone keeps the order of atoms for good, so that it needs no
+ * repartition: its GPU puts groups into the box and blocks of them in order by itself.
+ *
  * Morton and not Hilbert: its key costs a few shifts. Keys are sorted by radix over the bits that
  * are in use (some 35 for 45,000 atoms), which is linear in the number of groups.
  */
@@ -47,6 +50,7 @@ void md_order_prepare(md_domain *domain)
 
 uint64_t md_order_key(const md_domain *domain, const double x[3], int64_t gid)
 {
+    if (domain->reach.wrapped && domain->n_ranks == 1) return (uint64_t)gid;
     uint64_t curve = 0;
     for (int k = 0; k < 3; k++) {
         double bin = vec_dot(domain->planes.normal[k], x) * domain->order_scale;

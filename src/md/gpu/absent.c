@@ -23,6 +23,12 @@ sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *rows)
     return refuse();
 }
 
+sundog_status md_gpu_renew(md_gpu *gpu)
+{
+    (void)gpu;
+    return refuse();
+}
+
 sundog_status md_gpu_enqueue(md_gpu *gpu, int64_t step, int n_steps, const uint8_t *what)
 {
     (void)gpu, (void)step, (void)n_steps, (void)what;

@@ -27,7 +27,8 @@ static sundog_status reserve(md_gpu *gpu)
                                    [GPU_TEMPERATURE_GROUP] = owned,
                                    [GPU_COM_GROUP] = owned,
                                    [GPU_FROZEN] = owned,
-                                   [GPU_SNAPSHOT] = MD_GPU_AHEAD * snapshot_bytes(gpu)};
+                                   [GPU_GROUPS] = owned * sizeof(int),
+        [GPU_SNAPSHOT] = MD_GPU_AHEAD * snapshot_bytes(gpu)};
     for (int k = 0; k < GPU_BOX; k++) BASE_TRY(device_reserve(&gpu->memory[k], bytes[k]));
     return SUNDOG_OK;
 }
@@ -57,6 +58,17 @@ static sundog_status put_rows(md_gpu *gpu, const md_gpu_rows *from)
     return status;
 }
 
+static sundog_status put_groups(md_gpu *gpu, const md_domain *domain)
+{
+    int *first = base_alloc(((size_t)gpu->n_owned + 1) * sizeof *first);
+    gpu->n_groups = md_domain_groups(domain, first);
+    sundog_status status =
+        put(gpu, GPU_GROUPS, first, ((size_t)gpu->n_groups + 1) * sizeof *first);
+    if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaStreamSynchronize(gpu->stream));
+    base_free(first);
+    return status;
+}
+
 sundog_status gpu_atoms_upload(md_gpu *gpu, const md_gpu_rows *from)
 {
     const md_rows *rows = from->rows;
@@ -77,6 +89,7 @@ sundog_status gpu_atoms_upload(md_gpu *gpu, const md_gpu_rows *from)
     if (from->frozen) BASE_TRY(put(gpu, GPU_FROZEN, from->frozen, n));
     if (from->com_group) BASE_TRY(put(gpu, GPU_COM_GROUP, from->com_group, n));
     BASE_TRY(put_masses(gpu, rows));
+    if (gpu->n_ranks == 1) BASE_TRY(put_groups(gpu, from->domain));
     return put_rows(gpu, from);
 }
 

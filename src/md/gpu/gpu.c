@@ -1,6 +1,7 @@
 /* md_gpu (gpu.h): life, rebuild, downloads. */
 #include "md/gpu/gpu_impl.h"
 
+#include "md/gpu/renew.h"
 #include "md/gpu/stretch.h"
 #include "md/motion/constraints_internal.h"
 #include "md/pairs/units.h"
@@ -156,6 +157,16 @@ static sundog_status bind_exchanges(md_gpu *gpu, md_domain *domain)
     return SUNDOG_OK;
 }
 
+sundog_status md_gpu_renew(md_gpu *gpu)
+{
+    md_device_row *row = GPU_D(gpu, md_device_row *, GPU_ROW);
+    BASE_TRY(gpu_renew_rows(gpu->n_groups, GPU_D(gpu, const int *, GPU_GROUPS),
+                            GPU_D(gpu, const md_device_box *, GPU_BOX),
+                            GPU_D(gpu, double(*)[3], GPU_X), row, gpu->stream));
+    BASE_TRY(md_unit_lists_replan(gpu->lists, row, gpu->stream));
+    return md_unit_lists_search(gpu->lists, row, gpu->stream);
+}
+
 sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
 {
     const md_rows *rows = from->rows;
@@ -181,6 +192,8 @@ sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
                                        GPU_D(gpu, const md_device_row *, GPU_ROW), gpu->stream));
         BASE_TRY(md_unit_force_prepare(gpu->force, md_unit_lists_view(gpu->lists)));
     }
+    /* As it will be renewed later, so that a restart goes on with the same bits. */
+    if (gpu->n_ranks == 1 && gpu->lists) BASE_TRY(md_gpu_renew(gpu));
     BASE_TRY(gpu_wait(gpu));
     /* Nobody waits in a kernel before all have made room. */
     return sundog_team_barrier(gpu->options.team);

@@ -6,6 +6,7 @@
  *      step.c       what one step enqueues
  *      pieces.c     pieces: graphs, launches, results
  *      measure.c    what each part of a step takes
+ *      renew.cu     groups into the box
  *      report.cu    numbers to the host;  stretch.cu  the box
  *      team_sum     sums over domains on the device
  */
@@ -35,6 +36,7 @@ typedef enum gpu_memory {
     GPU_TEMPERATURE_GROUP,
     GPU_COM_GROUP,
     GPU_FROZEN,   /* byte, owned */
+    GPU_GROUPS, /* int, groups + 1: first rows */
     GPU_SNAPSHOT, /* x, v, work: MD_GPU_AHEAD times */
     GPU_BOX,
     GPU_LAMBDA,
@@ -74,7 +76,7 @@ struct md_gpu {
     cudaStream_t stream, beside; /* beside: local forces while ghosts travel */
     cudaEvent_t fork, join;
 
-    int n_owned, n_rows;
+    int n_owned, n_rows, n_groups;
     device_array memory[GPU_N_MEMORY];
     md_box box;
 

@@ -20,7 +20,7 @@ typedef struct resident {
     int64_t last;                 /* the last of the run; earlier when it is stopped */
     int64_t timed_from, searched; /* searched: step of the last outer lists */
     uint8_t what[MD_GPU_PIECE];
-    bool observed; /* the piece under way is a single step whose frame was wanted */
+    bool alone; /* one domain with lists: the GPU makes them anew by itself */
 } resident;
 
 /* ---- the GPU --------------------------------------------------------------------------------- */
@@ -161,13 +161,24 @@ static sundog_status drain(resident *r, bool *again)
     return SUNDOG_OK;
 }
 
-/* ---- repartition ------------------------------------------------------------------------------
- */
+/* ---- repartition ----------------------------------------------------------------------------- */
+
+/* Where a run may stop. */
+static sundog_status decide(resident *r)
+{
+    md_worker *w = r->w;
+    bool checkpoint = false;
+    BASE_TRY(md_decide(w, r->step, &checkpoint));
+    if (w->stop) r->last = r->step;
+    if (w->root) md_outputs_mark(w->shared->outputs);
+    if (!checkpoint) return SUNDOG_OK;
+    if (r->alone) BASE_TRY(md_gpu_download(w->gpu, w->rows->x, w->rows->v, NULL));
+    return md_write_checkpoint(w, r->step);
+}
 
 static sundog_status repartition(resident *r)
 {
     md_worker *w = r->w;
-    bool checkpoint = false;
     md_timing_enter(&w->timing, MD_PHASE_REPARTITION);
     if (r->step > w->system->state.step) {
         BASE_TRY(md_gpu_download(w->gpu, w->rows->x, w->rows->v, NULL));
@@ -175,10 +186,6 @@ static sundog_status repartition(resident *r)
     }
     BASE_TRY(md_worker_rebuild(w));
     r->searched = r->step;
-    BASE_TRY(md_decide(w, r->step, &checkpoint));
-    if (w->stop) r->last = r->step;
-    if (w->root) md_outputs_mark(w->shared->outputs);
-    if (checkpoint) BASE_TRY(md_write_checkpoint(w, r->step));
     md_timing_enter(&w->timing, MD_PHASE_REST);
     return SUNDOG_OK;
 }
@@ -188,6 +195,11 @@ static sundog_status repartition(resident *r)
 static bool lists_due(const resident *r, int64_t step)
 {
     return step % r->w->system->nstlist == 0;
+}
+
+static bool decision_due(const resident *r, int64_t step)
+{
+    return step == r->w->system->state.step || step % r->w->system->nstpartition == 0;
 }
 
 static bool filter_due(const resident *r, int64_t step)
@@ -215,7 +227,7 @@ static uint8_t what_of(const resident *r, int64_t step)
 static bool begins_piece(const resident *r, int64_t step)
 {
     bool want[3];
-    return step % r->w->system->nstpartition == 0 || lists_due(r, step) || filter_due(r, step) ||
+    return decision_due(r, step) || lists_due(r, step) || filter_due(r, step) ||
            step == r->timed_from || md_frame_due(r->w, step, step == r->last, want);
 }
 
@@ -229,7 +241,7 @@ static int make_piece(resident *r, bool alone)
         r->what[n++] = what_of(r, step);
         if (alone || step == r->last || md_pressure_due(w->params, step)) break;
     }
-    bool fresh = r->searched == r->step; /* a repartition has just made them */
+    bool fresh = r->searched == r->step; /* made in place of a repartition, or by one */
     if (!fresh && lists_due(r, r->step)) {
         r->what[0] |= MD_GPU_SEARCH;
         r->searched = r->step;
@@ -241,7 +253,7 @@ static int make_piece(resident *r, bool alone)
 
 static bool partition_due(const resident *r)
 {
-    return r->step == r->w->system->state.step || r->step % r->w->system->nstpartition == 0 ||
+    return r->step == r->w->system->state.step || (!r->alone && decision_due(r, r->step)) ||
            md_pressure_wears_lists(r->w);
 }
 
@@ -280,13 +292,12 @@ static sundog_status piece(resident *r, bool *again)
     return SUNDOG_OK;
 }
 
-static sundog_status start_timing(resident *r)
+static void start_timing(resident *r)
 {
     md_worker *w = r->w;
     md_timing_start(&w->timing);
     w->timed_start_ns = base_clock_ns();
     w->timed_from = r->step;
-    return SUNDOG_OK;
 }
 
 static sundog_status measure(md_worker *w)
@@ -299,19 +310,37 @@ static sundog_status measure(md_worker *w)
     return SUNDOG_OK;
 }
 
+/* Before the piece at r->step. again: lists overflowed at this step. */
+static sundog_status prepare(resident *r, bool again)
+{
+    md_worker *w = r->w;
+    bool back = false;
+    if (!again && !partition_due(r) && !decision_due(r, r->step) && r->step != r->timed_from)
+        return SUNDOG_OK;
+    if (!again) BASE_TRY(drain(r, &back));
+    if (r->step == r->timed_from && r->step > w->system->state.step) start_timing(r);
+    if (back || again || partition_due(r)) {
+        BASE_TRY(repartition(r));
+    } else if (decision_due(r, r->step)) {
+        BASE_TRY(md_gpu_renew(w->gpu));
+        r->searched = r->step;
+    }
+    return decision_due(r, r->step) ? decide(r) : SUNDOG_OK;
+}
+
 sundog_status md_resident(md_worker *w, int64_t timed_from)
 {
-    resident r = {.w = w, .step = w->step, .last = w->system->last_step, .timed_from = timed_from};
+    resident r = {.w = w,
+                  .step = w->step,
+                  .last = w->system->last_step,
+                  .timed_from = timed_from,
+                  .alone = sundog_team_size(w->team) == 1 &&
+                           w->system->reach.scheme == MD_SCHEME_SHELL};
     bool again = false;
     while (r.step <= r.last) {
-        if (again || partition_due(&r) || r.step == timed_from) {
-            bool back = false;
-            if (!again) BASE_TRY(drain(&r, &back));
-            if (r.step == timed_from && r.step > w->system->state.step) BASE_TRY(start_timing(&r));
-            if (back || again || partition_due(&r)) BASE_TRY(repartition(&r));
-            again = false;
-        }
-        sundog_status status = piece(&r, &again);
+        sundog_status status = prepare(&r, again);
+        again = false;
+        if (status == SUNDOG_OK) status = piece(&r, &again);
         if (status == SUNDOG_ERR_PHYSICS)
             return base_fail(status, "step %" PRId64 ", %s", w->step, sundog_last_error());
         BASE_TRY(status);

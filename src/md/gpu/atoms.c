@@ -1,6 +1,7 @@
 /* Arrays of a domain's rows on its GPU. */
 #include "md/gpu/gpu_impl.h"
 
+#include "md/gpu/snapshot.h"
 #include "md/pairs/unit_plan.h"
 
 static sundog_status put(md_gpu *gpu, gpu_memory name, const void *from, size_t n_bytes)
@@ -116,13 +117,14 @@ static sundog_status copy(md_gpu *gpu, void *to, const void *from, size_t n_byte
     return DEVICE_CHECK(cudaMemcpyAsync(to, from, n_bytes, cudaMemcpyDeviceToDevice, gpu->stream));
 }
 
-sundog_status gpu_snapshot(md_gpu *gpu, int slot)
+sundog_status gpu_snapshot(md_gpu *gpu)
 {
-    size_t n = (size_t)gpu->n_owned * sizeof(double[3]);
-    char *to = GPU_D(gpu, char *, GPU_SNAPSHOT) + (size_t)slot * snapshot_bytes(gpu);
-    BASE_TRY(copy(gpu, to, gpu->memory[GPU_X].d, n));
-    BASE_TRY(copy(gpu, to + n, gpu->memory[GPU_V].d, n));
-    return copy(gpu, to + 2 * n, gpu->memory[GPU_WORK].d, MD_MAX_GROUPS * sizeof(double));
+    return gpu_snapshot_take(3 * gpu->n_owned, GPU_D(gpu, const double *, GPU_X),
+                             GPU_D(gpu, const double *, GPU_V),
+                             GPU_D(gpu, const double *, GPU_WORK),
+                             GPU_D(gpu, double *, GPU_SNAPSHOT),
+                             snapshot_bytes(gpu) / sizeof(double),
+                             GPU_D(gpu, const gpu_counts *, GPU_COUNTS), gpu->stream);
 }
 
 sundog_status gpu_snapshot_restore(md_gpu *gpu, int slot)

@@ -5,8 +5,9 @@
  *      scheme return   ghosts come | pair and bonded forces of all rows, slots added | ghosts'
  *                      forces go home
  *
- * Where lists are made the ghosts come first, and nothing overlaps. Bonded forces have a branch of their own where nothing else is to be waited
- * for: their kernel waits for memory while the pair kernel computes.
+ * Where lists are made the ghosts come first, and nothing overlaps. Without ghosts to wait for all
+ * is one chain, in which a kernel is launched before the last one has ended (programmatic dependent
+ * launch): a branch for the bonded forces cost as much as it saved.
  */
 #include "md/gpu/gpu_impl.h"
 
@@ -41,19 +42,17 @@ static sundog_status bonded(md_gpu *gpu, bool sums, cudaStream_t stream)
 
 /* Blocks that read no ghost, and bonded forces when there are no ghosts to wait for, run beside the
  * exchange. */
-static sundog_status shell_forces(md_gpu *gpu, double *pair_sums, bool has_ghosts)
+static sundog_status shell_forces(md_gpu *gpu, double *pair_sums, bool has_ghosts,
+                                  bool fresh_lists)
 {
     const md_unit_view *view = md_unit_lists_view(gpu->lists);
     const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
     float(*f)[4] = GPU_D(gpu, float(*)[4], GPU_F);
     md_unit_how how = {.part = MD_UNIT_ALL, .stream = gpu->stream};
     if (has_ghosts) {
-        if (gpu->has_bonded) {
-            BASE_TRY(fork_branch(gpu));
-            BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->beside));
-        }
-        BASE_TRY(md_unit_force_launch(gpu->force, view, row, f, pair_sums, &how));
-        return gpu->has_bonded ? join_branch(gpu) : SUNDOG_OK;
+        how.early = !fresh_lists;
+        if (gpu->has_bonded) BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->stream));
+        return md_unit_force_launch(gpu->force, view, row, f, pair_sums, &how);
     }
     md_unit_how inner = {.part = MD_UNIT_INNER, .stream = gpu->beside};
     how.part = MD_UNIT_BORDER;
@@ -83,10 +82,10 @@ static sundog_status return_forces(md_gpu *gpu, double *pair_sums, bool has_ghos
     return gpu->reverse ? sundog_reverse_on(gpu->reverse, gpu->stream) : SUNDOG_OK;
 }
 
-sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool has_ghosts)
+sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool fresh_lists)
 {
-    has_ghosts = has_ghosts || !gpu->forward;
+    bool has_ghosts = fresh_lists || !gpu->forward;
     double *pair_sums = sums ? GPU_D(gpu, double *, GPU_PAIR_SUMS) : NULL;
-    return gpu->options.scheme == MD_SCHEME_SHELL ? shell_forces(gpu, pair_sums, has_ghosts)
-                                                  : return_forces(gpu, pair_sums, has_ghosts);
+    if (gpu->options.scheme == MD_SCHEME_RETURN) return return_forces(gpu, pair_sums, has_ghosts);
+    return shell_forces(gpu, pair_sums, has_ghosts, fresh_lists);
 }

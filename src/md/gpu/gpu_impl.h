@@ -111,15 +111,16 @@ sundog_status gpu_wait(md_gpu *gpu);
 
 /* atoms.c */
 sundog_status gpu_atoms_upload(md_gpu *gpu, const md_gpu_rows *from);
-sundog_status gpu_snapshot(md_gpu *gpu, int slot);
+/* Of the piece that comes next on the stream. */
+sundog_status gpu_snapshot(md_gpu *gpu);
 sundog_status gpu_snapshot_restore(md_gpu *gpu, int slot);
 md_velocities gpu_velocities(md_gpu *gpu);
 
 /* forces.c */
 /* Ghosts come, then lists are made. */
 sundog_status gpu_enqueue_lists(md_gpu *gpu, unsigned what);
-/* has_ghosts: they have come already. */
-sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool has_ghosts);
+/* fresh_lists: they have just been made, so ghosts have come. */
+sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool fresh_lists);
 
 /* step.c: `event` counts the thermostat's steps of the piece */
 sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums);

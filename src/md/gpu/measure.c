@@ -54,7 +54,7 @@ static sundog_status enqueue(md_gpu *gpu, md_gpu_part part)
     case MD_GPU_PART_KINETIC:
         return md_kinetic_launch(gpu->kinetic, &v, GPU_D(gpu, md_kinetic_sums *, GPU_KINETIC_NEW),
                                  gpu->stream);
-    case MD_GPU_PART_SNAPSHOT: return gpu_snapshot(gpu, 1);
+    case MD_GPU_PART_SNAPSHOT: return gpu_snapshot(gpu);
     default: return SUNDOG_OK;
     }
 }
@@ -75,6 +75,7 @@ static sundog_status capture(md_gpu *gpu, md_gpu_part part, cudaGraphExec_t *exe
 static sundog_status time_part(md_gpu *gpu, md_gpu_part part, cudaEvent_t begin, cudaEvent_t end,
                                double *us)
 {
+    int slot = (int)(gpu->n_enqueued % MD_GPU_AHEAD);
     cudaGraphExec_t exec = NULL;
     float best = FLT_MAX;
     BASE_TRY(sundog_team_barrier(gpu->options.team));
@@ -84,7 +85,7 @@ static sundog_status time_part(md_gpu *gpu, md_gpu_part part, cudaEvent_t begin,
     if (status == SUNDOG_OK) status = sundog_team_barrier(gpu->options.team);
     for (int k = 0; k < REPLAYS && status == SUNDOG_OK; k++) {
         float ms = 0;
-        status = gpu_snapshot_restore(gpu, 0);
+        status = gpu_snapshot_restore(gpu, slot);
         if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaEventRecord(begin, gpu->stream));
         if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaGraphLaunch(exec, gpu->stream));
         if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaEventRecord(end, gpu->stream));
@@ -100,14 +101,15 @@ static sundog_status time_part(md_gpu *gpu, md_gpu_part part, cudaEvent_t begin,
 sundog_status md_gpu_measure(md_gpu *gpu, double us[MD_GPU_N_PARTS])
 {
     cudaEvent_t begin, end;
+    int slot = (int)(gpu->n_enqueued % MD_GPU_AHEAD); /* of the snapshot */
     for (int part = 0; part < MD_GPU_N_PARTS; part++) us[part] = 0;
     if (!gpu->captures) return SUNDOG_OK;
     BASE_TRY(DEVICE_CHECK(cudaEventCreate(&begin)));
     BASE_TRY(DEVICE_CHECK(cudaEventCreate(&end)));
-    sundog_status status = gpu_snapshot(gpu, 0);
+    sundog_status status = gpu_snapshot(gpu);
     for (int part = 0; part < MD_GPU_N_PARTS && status == SUNDOG_OK; part++)
         status = time_part(gpu, (md_gpu_part)part, begin, end, &us[part]);
-    if (status == SUNDOG_OK) status = gpu_snapshot_restore(gpu, 0);
+    if (status == SUNDOG_OK) status = gpu_snapshot_restore(gpu, slot);
     if (status == SUNDOG_OK) status = gpu_wait(gpu);
     cudaEventDestroy(begin);
     cudaEventDestroy(end);

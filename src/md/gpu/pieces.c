@@ -52,6 +52,7 @@ void gpu_graphs_drop(md_gpu *gpu)
 static sundog_status enqueue_steps(md_gpu *gpu, int n_steps, const uint8_t *what)
 {
     int event = 0;
+    BASE_TRY(gpu_snapshot(gpu));
     for (int k = 0; k < n_steps; k++) BASE_TRY(gpu_enqueue_step(gpu, what[k], &event));
     return gpu_report_verdict(md_move_fault_word(gpu->move),
                               gpu->lists ? md_unit_lists_overflow(gpu->lists) : NULL,
@@ -149,7 +150,6 @@ sundog_status md_gpu_enqueue(md_gpu *gpu, int64_t step, int n_steps, const uint8
         graph->used = ++gpu->n_graph_uses;
     }
     BASE_TRY(draw_noise(gpu, piece, what));
-    BASE_TRY(gpu_snapshot(gpu, slot));
     if (graph)
         BASE_TRY(DEVICE_CHECK(cudaGraphLaunch(graph->exec, gpu->stream)));
     else

@@ -345,7 +345,7 @@ static sundog_status choose_device_and_lists(const md_run_options *options, md_s
  * on GPUs longer, for domains are made on the host: as long as the box has room for the ghosts. */
 static sundog_status choose_partition(const md_run_options *options, md_system *system)
 {
-    enum { ALONE = 500, SEVERAL = 100 };
+    enum { ALONE = 200, SEVERAL = 100 };
     const md_params *params = &system->params;
     bool alone = options->n_domains == 1 || (options->n_domains == 0 && system->n_gpus == 1 &&
                                              options->dd[0] * options->dd[1] * options->dd[2] <= 1);

@@ -29,7 +29,7 @@ static sundog_status reserve(md_gpu *gpu)
                                    [GPU_COM_GROUP] = owned,
                                    [GPU_FROZEN] = owned,
                                    [GPU_GROUPS] = owned * sizeof(int),
-        [GPU_SNAPSHOT] = MD_GPU_AHEAD * snapshot_bytes(gpu)};
+                                   [GPU_SNAPSHOT] = MD_GPU_AHEAD * snapshot_bytes(gpu)};
     for (int k = 0; k < GPU_BOX; k++) BASE_TRY(device_reserve(&gpu->memory[k], bytes[k]));
     return SUNDOG_OK;
 }
@@ -63,8 +63,7 @@ static sundog_status put_groups(md_gpu *gpu, const md_domain *domain)
 {
     int *first = base_alloc(((size_t)gpu->n_owned + 1) * sizeof *first);
     gpu->n_groups = md_domain_groups(domain, first);
-    sundog_status status =
-        put(gpu, GPU_GROUPS, first, ((size_t)gpu->n_groups + 1) * sizeof *first);
+    sundog_status status = put(gpu, GPU_GROUPS, first, ((size_t)gpu->n_groups + 1) * sizeof *first);
     if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaStreamSynchronize(gpu->stream));
     base_free(first);
     return status;
@@ -119,12 +118,11 @@ static sundog_status copy(md_gpu *gpu, void *to, const void *from, size_t n_byte
 
 sundog_status gpu_snapshot(md_gpu *gpu)
 {
-    return gpu_snapshot_take(3 * gpu->n_owned, GPU_D(gpu, const double *, GPU_X),
-                             GPU_D(gpu, const double *, GPU_V),
-                             GPU_D(gpu, const double *, GPU_WORK),
-                             GPU_D(gpu, double *, GPU_SNAPSHOT),
-                             snapshot_bytes(gpu) / sizeof(double),
-                             GPU_D(gpu, const gpu_counts *, GPU_COUNTS), gpu->stream);
+    return gpu_snapshot_take(
+        3 * gpu->n_owned, GPU_D(gpu, const double *, GPU_X), GPU_D(gpu, const double *, GPU_V),
+        GPU_D(gpu, const double *, GPU_WORK), GPU_D(gpu, double *, GPU_SNAPSHOT),
+        snapshot_bytes(gpu) / sizeof(double), GPU_D(gpu, const gpu_counts *, GPU_COUNTS),
+        gpu->stream);
 }
 
 sundog_status gpu_snapshot_restore(md_gpu *gpu, int slot)

@@ -105,9 +105,9 @@ sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out);
 void md_gpu_destroy(md_gpu **gpu); /* accepts NULL */
 /* No piece is under way. */
 sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *rows);
-/* One domain, scheme shell, no piece under way: groups go back into the box, blocks of the lists and
- * lists are made anew. Rows keep their order. A rebuild does the same, so that a run that starts
- * here goes on with the same bits. Does not wait. */
+/* One domain, scheme shell, no piece under way: groups go back into the box, blocks of the lists
+ * and lists are made anew. Rows keep their order. A rebuild does the same, so that a run that
+ * starts here goes on with the same bits. Does not wait. */
 sundog_status md_gpu_renew(md_gpu *gpu);
 /* what [n_steps]: bits of md_gpu_what, the same on all ranks. Fewer than MD_GPU_AHEAD pieces are
  * under way. */

@@ -36,7 +36,7 @@ typedef enum gpu_memory {
     GPU_TEMPERATURE_GROUP,
     GPU_COM_GROUP,
     GPU_FROZEN,   /* byte, owned */
-    GPU_GROUPS, /* int, groups + 1: first rows */
+    GPU_GROUPS,   /* int, groups + 1: first rows */
     GPU_SNAPSHOT, /* x, v, work: MD_GPU_AHEAD times */
     GPU_BOX,
     GPU_LAMBDA,

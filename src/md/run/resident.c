@@ -334,8 +334,8 @@ sundog_status md_resident(md_worker *w, int64_t timed_from)
                   .step = w->step,
                   .last = w->system->last_step,
                   .timed_from = timed_from,
-                  .alone = sundog_team_size(w->team) == 1 &&
-                           w->system->reach.scheme == MD_SCHEME_SHELL};
+                  .alone =
+                      sundog_team_size(w->team) == 1 && w->system->reach.scheme == MD_SCHEME_SHELL};
     bool again = false;
     while (r.step <= r.last) {
         sundog_status status = prepare(&r, again);

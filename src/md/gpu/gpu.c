@@ -54,7 +54,7 @@ static sundog_status create_parts(md_gpu *gpu)
 {
     const md_gpu_options *o = &gpu->options;
     const md_device_box *d_box = GPU_D(gpu, const md_device_box *, GPU_BOX);
-    md_unit_lists_options lists = {.rlist = o->rlist, .rinner = o->rinner, .d_box = d_box};
+    md_unit_lists_options lists = {.rlist = o->rlist, .rinner = o->rinner, .tight = o->tight_lists, .d_box = d_box};
     md_units_create(o->topology, &gpu->units);
     BASE_TRY(md_unit_force_create(o->nonbonded, gpu->units, &gpu->force));
     if (o->scheme == MD_SCHEME_SHELL)

@@ -65,7 +65,10 @@ typedef struct md_gpu_options {
     bool deterministic;
     int n_temperature, n_com; /* groups; 1 when there is but one */
     md_thermostat_groups thermostat;
-    double n_dof[MD_MAX_GROUPS];     /* of temperature groups */
+    double n_dof[MD_MAX_GROUPS]; /* of temperature groups */
+    bool tight_lists; /* room for what a rebuild needed and no more, so that lists overflow: for
+                       * tests
+                       */
     bool has_com_groups, has_frozen; /* rebuild gets them; a row of com group n_com is of none */
 } md_gpu_options;
 

@@ -1,5 +1,6 @@
 /* The same bits as the host: box vectors are added one by one, without fused operations, so a run
- * that starts from a checkpoint, whose groups the host has put into the box, goes on as this one. */
+ * that starts from a checkpoint, whose groups the host has put into the box, goes on as this one.
+ */
 #include "device/cuda.h"
 #include "md/core/device_row.cuh"
 #include "md/core/vec3.cuh"

@@ -11,7 +11,8 @@ static __global__ void report_sums(const gpu_report_from from)
     static const __device__ int place[3][3] = {{MD_SUM_XX, MD_SUM_XY, MD_SUM_XZ},
                                                {MD_SUM_XY, MD_SUM_YY, MD_SUM_YZ},
                                                {MD_SUM_XZ, MD_SUM_YZ, MD_SUM_ZZ}};
-    for (int kind = 0; kind < MD_N_KINDS; kind++) to->terms.bonded[kind] = from.bonded->bonded[kind];
+    for (int kind = 0; kind < MD_N_KINDS; kind++)
+        to->terms.bonded[kind] = from.bonded->bonded[kind];
     to->terms.coulomb14 = from.bonded->coulomb14;
     to->terms.lj = from.pair[MD_SUM_LJ];
     to->terms.coulomb = from.pair[MD_SUM_COULOMB];

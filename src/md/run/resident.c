@@ -47,6 +47,7 @@ sundog_status md_resident_create(md_worker *w)
                               .rung = system->rung,
                               .route = system->route,
                               .deterministic = w->shared->options->reproducible,
+        .tight_lists = w->shared->options->tight_lists,
                               .n_temperature = groups->n_temperature,
                               .n_com = groups->n_com,
                               .has_com_groups = groups->com_of != NULL,
@@ -135,6 +136,7 @@ static sundog_status finish(resident *r, bool *again, md_step_sums *sums)
     BASE_TRY(sundog_team_max_double(w->team, &overflow, 1));
     *again = overflow > 0;
     if (*again) {
+        if (w->root) w->shared->result->n_overflows++;
         BASE_TRY(md_gpu_rewind(w->gpu));
         r->step = result.step;
         return SUNDOG_OK;

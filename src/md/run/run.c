@@ -108,6 +108,7 @@ static sundog_status run_system(const md_run_options *options, const md_system *
         result->n_domains = result->grid[0] * result->grid[1] * result->grid[2];
         result->rlist = system->rlist;
         result->nstlist = system->nstlist;
+        result->nstpartition = system->nstpartition;
         result->scheme = system->reach.scheme;
         result->n_gpus = system->n_gpus;
         md_device_names(system, result->gpus, sizeof result->gpus, result->driver,

@@ -80,6 +80,7 @@ typedef struct md_run_options {
     double checkpoint_minutes; /* 0: only at the end */
     double max_hours;          /* <= 0: no limit */
     double peer_timeout_s;     /* how long a domain waits for another; 0: 600 */
+    bool tight_lists;          /* on GPUs: lists that overflow, for tests */
     bool measure_parts;        /* at the end, on GPUs: result->part_us */
     void (*observe)(void *arg, const md_observation *what);
     void *observe_arg;
@@ -107,8 +108,10 @@ typedef struct md_run_result {
     md_energy_report first, last;
     char exchange[128], kernel[32];
     double rlist;
-    int nstlist;
-    char minimisation[512]; /* how it ended, a few lines; empty when it was none */
+    int nstlist, nstpartition; /* nstpartition: steps between repartitions; only there may a run be
+                                  cut without changing its bits */
+    int64_t n_overflows;       /* on GPUs: pieces repeated since lists overflowed */
+    char minimisation[512];    /* how it ended, a few lines; empty when it was none */
 } md_run_result;
 
 /* Not collective: makes and joins its own threads. The error text is that of the first fault. */

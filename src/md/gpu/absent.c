@@ -53,6 +53,12 @@ sundog_status md_gpu_rewind(md_gpu *gpu)
     return refuse();
 }
 
+sundog_status md_gpu_thermostat_work(md_gpu *gpu, double *work)
+{
+    (void)gpu, (void)work;
+    return refuse();
+}
+
 sundog_status md_gpu_download(md_gpu *gpu, double (*x)[3], double (*v)[3], float (*f)[3])
 {
     (void)gpu, (void)x, (void)v, (void)f;

@@ -230,6 +230,14 @@ sundog_status md_gpu_download(md_gpu *gpu, double (*x)[3], double (*v)[3], float
     return gpu_wait(gpu);
 }
 
+sundog_status md_gpu_thermostat_work(md_gpu *gpu, double *work)
+{
+    BASE_TRY(DEVICE_CHECK(cudaMemcpyAsync(work, gpu->memory[GPU_WORK].d,
+                                          (size_t)gpu->options.n_temperature * sizeof *work,
+                                          cudaMemcpyDeviceToHost, gpu->stream)));
+    return gpu_wait(gpu);
+}
+
 sundog_status md_gpu_stretch(md_gpu *gpu, const md_box *box, const double factor[3])
 {
     md_device_box device_box;

@@ -122,6 +122,8 @@ sundog_status md_gpu_finish(md_gpu *gpu, md_gpu_result *result);
 sundog_status md_gpu_rewind(md_gpu *gpu);
 /* No piece is under way: x and v of owned rows to rows (NULL: not wanted); f: of the last step. */
 sundog_status md_gpu_download(md_gpu *gpu, double (*x)[3], double (*v)[3], float (*f)[3]);
+/* No piece is under way: work of the thermostat so far, [n_temperature]. */
+sundog_status md_gpu_thermostat_work(md_gpu *gpu, double *work);
 /* No piece is under way: x times factor, v over factor; the box is now `box`. */
 sundog_status md_gpu_stretch(md_gpu *gpu, const md_box *box, const double factor[3]);
 

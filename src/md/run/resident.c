@@ -268,6 +268,7 @@ static sundog_status piece(resident *r, bool *again)
     bool frame = md_frame_due(w, r->step, last, want);
     bool couple = md_pressure_due(w->params, r->step);
     md_step_sums sums;
+    double work[MD_MAX_GROUPS] = {0};
     int64_t step = r->step;
     if (frame) {
         BASE_TRY(drain(r, again));
@@ -275,6 +276,7 @@ static sundog_status piece(resident *r, bool *again)
         md_timing_enter(&w->timing, MD_PHASE_OUTPUT);
         BASE_TRY(md_gpu_download(w->gpu, want[0] ? w->rows->x : NULL, want[1] ? w->rows->v : NULL,
                                  NULL));
+        BASE_TRY(md_gpu_thermostat_work(w->gpu, work));
     }
     md_timing_enter(&w->timing, MD_PHASE_UPDATE);
     int n = make_piece(r, frame);
@@ -287,6 +289,9 @@ static sundog_status piece(resident *r, bool *again)
         if (*again) return SUNDOG_OK;
     }
     if (frame && want[2]) BASE_TRY(md_gpu_download(w->gpu, NULL, NULL, w->rows->f));
+    /* The state of the end is that before its step, the work too. */
+    if (last)
+        memcpy(w->thermostat_work, work, sizeof(double) * (size_t)w->system->groups.n_temperature);
     if (frame) BASE_TRY(md_write_frame(w, step, last));
     if (last) BASE_TRY(md_write_last(w));
     if (frame) md_observe(w, step, last, md_energies_due(w, step, last));
@@ -320,6 +325,9 @@ static sundog_status prepare(resident *r, bool again)
     if (!again && !partition_due(r) && !decision_due(r, r->step) && r->step != r->timed_from)
         return SUNDOG_OK;
     if (!again) BASE_TRY(drain(r, &back));
+    /* For what is uploaded again, and for a checkpoint: later than the last sums. */
+    if (r->step > w->system->state.step)
+        BASE_TRY(md_gpu_thermostat_work(w->gpu, w->thermostat_work));
     if (r->step == r->timed_from && r->step > w->system->state.step) start_timing(r);
     if (back || again || partition_due(r)) {
         BASE_TRY(repartition(r));

@@ -11,14 +11,21 @@
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* A GPU takes work from 32 streams at once (CUDA_DEVICE_MAX_CONNECTIONS); those beyond wait behind
+ * others, for ever where a kernel of the one waits for a peer's in the other. A second branch of a
+ * graph has a stream of the driver's own, too. */
 static sundog_status create_streams(md_gpu *gpu)
 {
+    enum { MOST_WITH_BRANCHES = 6 };
     int least, greatest;
     BASE_TRY(DEVICE_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest)));
     BASE_TRY(
         DEVICE_CHECK(cudaStreamCreateWithPriority(&gpu->stream, cudaStreamNonBlocking, greatest)));
-    BASE_TRY(
-        DEVICE_CHECK(cudaStreamCreateWithPriority(&gpu->beside, cudaStreamNonBlocking, least)));
+    if (gpu->options.n_sharing > MOST_WITH_BRANCHES)
+        gpu->beside = gpu->stream;
+    else
+        BASE_TRY(DEVICE_CHECK(
+            cudaStreamCreateWithPriority(&gpu->beside, cudaStreamNonBlocking, least)));
     BASE_TRY(DEVICE_CHECK(cudaEventCreateWithFlags(&gpu->fork, cudaEventDisableTiming)));
     return DEVICE_CHECK(cudaEventCreateWithFlags(&gpu->join, cudaEventDisableTiming));
 }
@@ -111,7 +118,7 @@ void md_gpu_destroy(md_gpu **handle)
     for (int k = 0; k < GPU_N_MEMORY; k++) device_free(&gpu->memory[k]);
     if (gpu->fork) cudaEventDestroy(gpu->fork);
     if (gpu->join) cudaEventDestroy(gpu->join);
-    if (gpu->beside) cudaStreamDestroy(gpu->beside);
+    if (gpu->beside && gpu->beside != gpu->stream) cudaStreamDestroy(gpu->beside);
     if (gpu->stream) cudaStreamDestroy(gpu->stream);
     base_free(gpu);
     *handle = NULL;

@@ -52,6 +52,7 @@ enum {
 typedef struct md_gpu_options {
     sundog_team *team; /* its ranks are bound to GPUs */
     int gpu;           /* of this rank */
+    int n_sharing;     /* ranks on this GPU */
     const md_topology *topology;
     const md_params *params;
     const md_nonbonded *nonbonded;

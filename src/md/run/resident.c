@@ -25,6 +25,15 @@ typedef struct resident {
 
 /* ---- the GPU --------------------------------------------------------------------------------- */
 
+/* Domains on the GPU of this one. */
+static int n_sharing(const md_worker *w)
+{
+    int mine = md_device_of_domain(w->system, sundog_team_rank(w->team)), n = 0;
+    for (int r = 0; r < sundog_team_size(w->team); r++)
+        n += md_device_of_domain(w->system, r) == mine;
+    return n;
+}
+
 sundog_status md_resident_create(md_worker *w)
 {
     const md_system *system = w->system;
@@ -32,6 +41,7 @@ sundog_status md_resident_create(md_worker *w)
     const md_params *params = w->params;
     md_gpu_options options = {.team = w->team,
                               .gpu = md_device_of_domain(system, sundog_team_rank(w->team)),
+                              .n_sharing = n_sharing(w),
                               .topology = system->topology,
                               .params = params,
                               .nonbonded = w->shared->nonbonded,

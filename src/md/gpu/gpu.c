@@ -24,8 +24,8 @@ static sundog_status create_streams(md_gpu *gpu)
     if (gpu->options.n_sharing > MOST_WITH_BRANCHES)
         gpu->beside = gpu->stream;
     else
-        BASE_TRY(DEVICE_CHECK(
-            cudaStreamCreateWithPriority(&gpu->beside, cudaStreamNonBlocking, least)));
+        BASE_TRY(
+            DEVICE_CHECK(cudaStreamCreateWithPriority(&gpu->beside, cudaStreamNonBlocking, least)));
     BASE_TRY(DEVICE_CHECK(cudaEventCreateWithFlags(&gpu->fork, cudaEventDisableTiming)));
     return DEVICE_CHECK(cudaEventCreateWithFlags(&gpu->join, cudaEventDisableTiming));
 }
@@ -61,7 +61,8 @@ static sundog_status create_parts(md_gpu *gpu)
 {
     const md_gpu_options *o = &gpu->options;
     const md_device_box *d_box = GPU_D(gpu, const md_device_box *, GPU_BOX);
-    md_unit_lists_options lists = {.rlist = o->rlist, .rinner = o->rinner, .tight = o->tight_lists, .d_box = d_box};
+    md_unit_lists_options lists = {
+        .rlist = o->rlist, .rinner = o->rinner, .tight = o->tight_lists, .d_box = d_box};
     md_units_create(o->topology, &gpu->units);
     BASE_TRY(md_unit_force_create(o->nonbonded, gpu->units, &gpu->force));
     if (o->scheme == MD_SCHEME_SHELL)

@@ -123,6 +123,14 @@ static inline md_run_options run_options(const char *system, const char *mdp, co
     return options;
 }
 
+/* Everything that a table has, or on GPUs, where a run is mostly its own start, a thin choice:
+ * each system in some way, each way on some system. SUNDOG_TEST_ALL=1 asks for all. */
+static inline bool run_all(void)
+{
+    const char *all = getenv("SUNDOG_TEST_ALL");
+    return !RUN_ON_GPU || (all && atoi(all) > 0);
+}
+
 /* It ran on the device that was asked for. */
 static inline void run_was_there(const md_run_result *result)
 {

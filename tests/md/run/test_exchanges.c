@@ -137,6 +137,8 @@ int main(void)
                     run_frames other;
                     way.rung = rungs[r];
                     if (strcmp(rungs[r], "direct") == 0 && route == 0) continue;
+                    bool in_all = c == 8 || c + 1 == sizeof cases / sizeof cases[0];
+                    if (!run_all() && !in_all && r != (int)c % n_rungs) continue;
                     CHECK(run_one(cases[c].system, cases[c].name, &way, &other));
                     n_runs++;
                     if (!same_bits(&first[route].frame[1], &other.frame[1])) {

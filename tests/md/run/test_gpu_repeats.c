@@ -86,6 +86,7 @@ int main(void)
             for (int i = 0; i < n_rungs; i++) {
                 char text[512];
                 bool direct_alone = strcmp(rungs[i], "direct") == 0 && r == 0;
+                if (!run_all() && c != 1 && i != (int)c) continue;
                 if (direct_alone || (alone && strcmp(rungs[i], "fused") != 0) ||
                     sundog_gpu_rung_check(rungs[i], (const int[1]){0}, 1, text, sizeof text) !=
                         SUNDOG_OK)

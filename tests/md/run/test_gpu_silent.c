@@ -61,6 +61,7 @@ static void check(const int grid[3], const char *rung, const char *route)
 
 int main(void)
 {
+    run_need_device();
     check((const int[3]){2, 1, 1}, "fused", "staged");
     check((const int[3]){3, 1, 1}, "flit", "direct");
     check((const int[3]){2, 2, 1}, "fused", "direct");

@@ -160,6 +160,15 @@ static bool check_way(const single_point *point, const run_way *way, const doubl
     return good;
 }
 
+/* Each system in two ways, two systems in all (run_all). */
+static bool is_chosen(int c, int w)
+{
+    bool in_all =
+        strcmp(cases[c].system, "grappa-like/0003") == 0 || (strcmp(cases[c].name, "sp_lj") == 0);
+    int n_ways = cases[c].big ? N_BIG_WAYS : N_WAYS;
+    return run_all() || in_all || w == 0 || w == 1 + c % (n_ways - 1);
+}
+
 int main(int argc, char **argv)
 {
     int n_failed = 0, n_run = 0;
@@ -174,7 +183,7 @@ int main(int argc, char **argv)
         size_t n_atoms;
         CHECK(reference_table(forces_path(point), 3, &forces, &n_atoms));
         for (int w = 0; w < (point->big ? N_BIG_WAYS : N_WAYS); w++)
-            if (ways[w].grid[0] * ways[w].grid[1] * ways[w].grid[2] <= most &&
+            if (is_chosen(c, w) && ways[w].grid[0] * ways[w].grid[1] * ways[w].grid[2] <= most &&
                 !check_way(point, &ways[w], forces, n_atoms, &n_run))
                 n_failed++;
         free(forces);

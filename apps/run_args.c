@@ -57,6 +57,9 @@ void run_args_table(run_args *args, bool running, arg *table)
          "return: ghosts towards + only, their forces are sent home (default on the CPU);\n"
          "shell: ghosts all around, every domain computes all forces on its own atoms\n"
          "(default on GPUs)"},
+        {"-ghosts", ARG_STRING, &args->ghosts, NULL, "near|all",
+         "GPUs: near: ghosts within reach; all: every domain has all atoms, so domains last\n"
+         "(default up to 2 million atoms)"},
         {"-kernel", ARG_STRING, &o->kernel, NULL, "NAME",
          "pair-force kernel of the CPU: reference, avx2, avx512 (default: the best that\n"
          "runs here)"},
@@ -169,6 +172,14 @@ int run_args_finish(const char *program, run_args *args)
         o->scheme = MD_SCHEME_SHELL;
     else
         return wrong(program, "-scheme is return or shell");
+    if (!args->ghosts)
+        o->ghosts = MD_GHOSTS_AUTO;
+    else if (strcmp(args->ghosts, "near") == 0)
+        o->ghosts = MD_GHOSTS_NEAR;
+    else if (strcmp(args->ghosts, "all") == 0)
+        o->ghosts = MD_GHOSTS_ALL;
+    else
+        return wrong(program, "-ghosts is near or all");
     if (!read_device(args)) return wrong(program, "-device is auto, cpu or gpu");
     if (!read_gpus(args))
         return wrong(program, "-gpus is a list of numbers, as 0,1, of at most 16 GPUs");

@@ -6,7 +6,7 @@
 
 typedef struct run_args {
     md_run_options options;
-    const char *scheme, *device, *gpus;
+    const char *scheme, *ghosts, *device, *gpus;
     const char *include_dir[ARG_LIST_MAX];
     bool dd_given, nd_given, nsteps_given, nstlist_given, replicate_given, maxh_given;
 } run_args;

@@ -118,7 +118,7 @@ void md_grid_pulses(const md_grid *grid, const md_box *box, const md_reach *reac
             }
             if (pulses > n_pulses[axis]) n_pulses[axis] = pulses;
         }
-        if (reach->wrapped && n_pulses[axis] > n - 1) n_pulses[axis] = n - 1;
+        if (reach->complete || (reach->wrapped && n_pulses[axis] > n - 1)) n_pulses[axis] = n - 1;
     }
 }
 

@@ -21,7 +21,8 @@
  * a *turning* axis). Only the image nearer to the receiver's cell may come. The owner alone decides
  * it, so that rounding cannot make two domains disagree: `turn` says how many hops towards -1 a row
  * may make, towards +1 it makes the other n - 1 - turn. On its way the row is nearer still, so it
- * is not lost. With two cells both kinds go in one pulse.
+ * is not lost. With two cells both kinds go in one pulse. Complete: every axis that is cut turns,
+ * and all rows go all the way.
  */
 #include "md/domain/domain_impl.h"
 
@@ -152,6 +153,7 @@ static bool wanted(const md_domain *domain, const hop *h, int row)
     double excess[3] = {0, 0, 0}, sign[3] = {1, 1, 1};
     double height = vec_dot(planes->normal[h->axis], x);
     if (direction == 0) return false;
+    if (domain->reach.complete) return true;
     excess[h->axis] = direction < 0 ? height - planes->lo[h->axis] : planes->hi[h->axis] - height;
     if (excess[h->axis] > 0 && excess[h->axis] * excess[h->axis] > h->reach2) return false;
     if (hops == MD_HOPS_HERE) return true;

@@ -168,9 +168,12 @@ static sundog_status bind_exchanges(md_gpu *gpu, md_domain *domain)
 sundog_status md_gpu_renew(md_gpu *gpu)
 {
     md_device_row *row = GPU_D(gpu, md_device_row *, GPU_ROW);
-    BASE_TRY(gpu_renew_rows(gpu->n_groups, GPU_D(gpu, const int *, GPU_GROUPS),
-                            GPU_D(gpu, const md_device_box *, GPU_BOX),
-                            GPU_D(gpu, double(*)[3], GPU_X), row, gpu->stream));
+    if (gpu->forward)
+        BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
+    else
+        BASE_TRY(gpu_renew_rows(gpu->n_groups, GPU_D(gpu, const int *, GPU_GROUPS),
+                                GPU_D(gpu, const md_device_box *, GPU_BOX),
+                                GPU_D(gpu, double(*)[3], GPU_X), row, gpu->stream));
     BASE_TRY(md_unit_lists_replan(gpu->lists, row, gpu->stream));
     return md_unit_lists_search(gpu->lists, row, gpu->stream);
 }

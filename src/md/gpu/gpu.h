@@ -3,7 +3,8 @@
  *
  *      rebuild    rows of the domain after a repartition: everything that depends on which rows
  *                 there are is made and uploaded. The only time when memory is allocated
- *      renew      in the place of a repartition, for a domain that is alone: nothing leaves the GPU
+ *      renew      in the place of a repartition, where the ghosts there are stay right: nothing
+ *                 leaves the GPU
  *      enqueue    a piece: up to MD_GPU_PIECE steps in a row, one graph launch. Returns at once
  *      finish     waits for the oldest piece; its sums and what went wrong in it
  *
@@ -109,8 +110,8 @@ sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out);
 void md_gpu_destroy(md_gpu **gpu); /* accepts NULL */
 /* No piece is under way. */
 sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *rows);
-/* One domain, scheme shell, no piece under way: groups go back into the box, blocks of the lists
- * and lists are made anew. Rows keep their order. A rebuild does the same, so that a run that
+/* Scheme shell; ghosts are all other atoms, or none: blocks of the lists and lists are made anew.
+ * One domain: groups go back into the box before, and a rebuild does the same, so that a run that
  * starts here goes on with the same bits. Does not wait. */
 sundog_status md_gpu_renew(md_gpu *gpu);
 /* what [n_steps]: bits of md_gpu_what, the same on all ranks. Fewer than MD_GPU_AHEAD pieces are

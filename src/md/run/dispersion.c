@@ -71,8 +71,8 @@ static void find_means(const md_topology *topology, md_dispersion *out)
             for (int e = mol->exclusion_start[a]; e < mol->exclusion_start[a + 1]; e++) {
                 if (mol->exclusion[e] <= a) continue;
                 double here = topology->molblock[b].count;
-                size_t ij = (size_t)mol->atom[a].type * n +
-                            (size_t)mol->atom[mol->exclusion[e]].type;
+                size_t ij =
+                    (size_t)mol->atom[a].type * n + (size_t)mol->atom[mol->exclusion[e]].type;
                 pairs -= here;
                 c6 -= here * topology->c6[ij];
                 c12 -= here * topology->c12[ij];

@@ -6,9 +6,9 @@
 #include "md/core/topology.h"
 
 typedef struct md_dispersion {
-    bool energy, pressure, repulsion;   /* what is corrected; energy false: nothing */
+    bool energy, pressure, repulsion; /* what is corrected; energy false: nothing */
     double n_atoms;
-    double c6, c12;                     /* mean over all pairs that are not excluded */
+    double c6, c12; /* mean over all pairs that are not excluded */
     /* Of r^-6 and r^-12, in their units of length: I, W and K of dispersion.c */
     double tail6, tail12, virial6, virial12, self6, self12;
 } md_dispersion;

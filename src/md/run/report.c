@@ -147,9 +147,13 @@ void md_report_start(FILE *log, const md_system *system, const md_run_result *re
     if (system->nstprune > 0)
         fprintf(log, ";\n  filtered every %d steps with radius %.3f nm", system->nstprune,
                 system->rprune);
-    if (system->nstpartition > system->nstlist)
+    if (system->nstrenew > 0)
+        fprintf(log, ";\n  their blocks made anew every %d steps", system->nstrenew);
+    if (system->nstpartition > system->nstlist && system->nstpartition != system->nstrenew)
         fprintf(log, ";\n  domains made anew every %d steps", system->nstpartition);
-    if (system->reach.rlist > system->rlist)
+    if (system->reach.complete)
+        fprintf(log, ", all atoms are ghosts");
+    else if (system->reach.rlist > system->rlist)
         fprintf(log, ", ghosts within %.3f nm", system->reach.rlist);
     fprintf(log, "\nPair kernel: %s\n", result->kernel);
     fprintf(log, "Domains: %d x %d x %d, scheme %s, pulses %d %d %d, exchange %s\n",

@@ -57,7 +57,7 @@ sundog_status md_resident_create(md_worker *w)
                               .rung = system->rung,
                               .route = system->route,
                               .deterministic = w->shared->options->reproducible,
-        .tight_lists = w->shared->options->tight_lists,
+                              .tight_lists = w->shared->options->tight_lists,
                               .n_temperature = groups->n_temperature,
                               .n_com = groups->n_com,
                               .has_com_groups = groups->com_of != NULL,
@@ -214,6 +214,12 @@ static bool decision_due(const resident *r, int64_t step)
     return step == r->w->system->state.step || step % r->w->system->nstpartition == 0;
 }
 
+static bool renewal_due(const resident *r, int64_t step)
+{
+    int nstrenew = r->w->system->nstrenew;
+    return nstrenew > 0 && step % nstrenew == 0;
+}
+
 static bool filter_due(const resident *r, int64_t step)
 {
     int nstprune = r->w->system->nstprune;
@@ -239,8 +245,9 @@ static uint8_t what_of(const resident *r, int64_t step)
 static bool begins_piece(const resident *r, int64_t step)
 {
     bool want[3];
-    return decision_due(r, step) || lists_due(r, step) || filter_due(r, step) ||
-           step == r->timed_from || md_frame_due(r->w, step, step == r->last, want);
+    return decision_due(r, step) || renewal_due(r, step) || lists_due(r, step) ||
+           filter_due(r, step) || step == r->timed_from ||
+           md_frame_due(r->w, step, step == r->last, want);
 }
 
 /* Steps from r->step on as one piece. alone: one step. */
@@ -332,16 +339,16 @@ static sundog_status prepare(resident *r, bool again)
 {
     md_worker *w = r->w;
     bool back = false;
-    if (!again && !partition_due(r) && !decision_due(r, r->step) && r->step != r->timed_from)
-        return SUNDOG_OK;
-    if (!again) BASE_TRY(drain(r, &back));
-    /* For what is uploaded again, and for a checkpoint: later than the last sums. */
-    if (r->step > w->system->state.step)
-        BASE_TRY(md_gpu_thermostat_work(w->gpu, w->thermostat_work));
-    if (r->step == r->timed_from && r->step > w->system->state.step) start_timing(r);
+    if (again || partition_due(r) || decision_due(r, r->step) || r->step == r->timed_from) {
+        if (!again) BASE_TRY(drain(r, &back));
+        /* For what is uploaded again, and for a checkpoint: later than the last sums. */
+        if (r->step > w->system->state.step)
+            BASE_TRY(md_gpu_thermostat_work(w->gpu, w->thermostat_work));
+        if (r->step == r->timed_from && r->step > w->system->state.step) start_timing(r);
+    }
     if (back || again || partition_due(r)) {
         BASE_TRY(repartition(r));
-    } else if (decision_due(r, r->step)) {
+    } else if (renewal_due(r, r->step)) {
         BASE_TRY(md_gpu_renew(w->gpu));
         r->searched = r->step;
     }

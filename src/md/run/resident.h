@@ -5,10 +5,12 @@
  *               lists are made or filtered, or a frame is wanted
  *      ahead    the next piece is enqueued before the last one is looked at
  *
- *      every nstpartition steps     rows to the host, repartition, all made anew (one domain: on
- *                                   the GPU, nothing leaves it); only there may a run stop or
- *                                   write a checkpoint, so that a restart, which begins with a
- *                                   repartition, gives the same bits
+ *      every nstpartition steps     rows to the host, repartition, all made anew (one domain: not
+ *                                   even that); only there may a run stop or write a checkpoint,
+ *                                   so that a restart, which begins with a repartition, gives the
+ *                                   same bits
+ *      every nstrenew steps         blocks of the lists anew, on the GPU: ghosts are none, or all
+ *                                   other atoms, and stay right
  *      frame at s                   nothing under way; x(s), v(s - 1/2) to the host; where forces
  *                                   are wanted a piece of one step, then f(s)
  *      sums of a piece              added over the domains by the host while the next piece runs

@@ -51,6 +51,10 @@ typedef struct md_observation {
 typedef enum md_device_choice { MD_DEVICE_AUTO, MD_DEVICE_CPU, MD_DEVICE_GPU } md_device_choice;
 enum { MD_MAX_GPUS = 16 };
 
+/* Ghosts of domains on GPUs: those within reach, for some hundred steps; or all atoms, which costs
+ * bandwidth but lasts, since domains are made on the host. */
+typedef enum md_ghosts { MD_GHOSTS_AUTO, MD_GHOSTS_NEAR, MD_GHOSTS_ALL } md_ghosts;
+
 typedef struct md_run_options {
     const char *mdp, *conf, *top;   /* input files */
     const char *reference;          /* positions of position restraints, or NULL */
@@ -80,6 +84,7 @@ typedef struct md_run_options {
     double checkpoint_minutes; /* 0: only at the end */
     double max_hours;          /* <= 0: no limit */
     double peer_timeout_s;     /* how long a domain waits for another; 0: 600 */
+    md_ghosts ghosts;          /* on GPUs */
     bool tight_lists;          /* on GPUs: lists that overflow, for tests */
     bool measure_parts;        /* at the end, on GPUs: result->part_us */
     void (*observe)(void *arg, const md_observation *what);

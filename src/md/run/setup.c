@@ -341,24 +341,49 @@ static sundog_status choose_device_and_lists(const md_run_options *options, md_s
     return choose_lists(options, true, system);
 }
 
-/* How long domains stay as they are, and how far their ghosts reach. On the CPU as long as a list;
- * on GPUs longer, for domains are made on the host: as long as the box has room for the ghosts. */
-static sundog_status choose_partition(const md_run_options *options, md_system *system)
+static int multiple_near(int n, int of)
 {
-    enum { ALONE = 200, SEVERAL = 100 };
+    return of * ((n + of - 1) / of);
+}
+
+/* Do all atoms as ghosts pay? Up to some size the bandwidth is cheaper than repartitions. */
+static bool wants_all_ghosts(const md_run_options *options, const md_system *system)
+{
+    enum { MOST_ATOMS = 2000000 };
+    if (system->reach.scheme != MD_SCHEME_SHELL) return false;
+    if (options->ghosts != MD_GHOSTS_AUTO) return options->ghosts == MD_GHOSTS_ALL;
+    return system->topology->n_atoms <= MOST_ATOMS;
+}
+
+/* How long domains stay as they are, and how far their ghosts reach.
+ *
+ *      CPU                      as long as a list
+ *      one domain on a GPU      for good; it renews the blocks of its lists by itself
+ *      several, all ghosts      ghosts stay right, but owners drift apart
+ *      several, near ghosts     as long as the box has room for ghosts that move
+ */
+static sundog_status choose_partition(const md_run_options *options, bool all_ghosts,
+                                      md_system *system)
+{
+    enum { RENEW = 200, ALL_GHOSTS = 10000, NEAR_GHOSTS = 100 };
     const md_params *params = &system->params;
     bool alone = options->n_domains == 1 || (options->n_domains == 0 && system->n_gpus == 1 &&
                                              options->dd[0] * options->dd[1] * options->dd[2] <= 1);
     system->nstpartition = system->nstlist;
+    system->nstrenew = 0;
     system->reach.rlist = system->rlist;
     system->reach.wrapped = system->n_gpus > 0;
+    system->reach.complete = false;
     if (system->n_gpus == 0) return SUNDOG_OK;
-    if (alone) {
-        system->nstpartition *= (ALONE + system->nstlist - 1) / system->nstlist;
+    if (alone || all_ghosts) {
+        int renew = multiple_near(RENEW, system->nstlist);
+        system->nstpartition = alone ? renew : multiple_near(ALL_GHOSTS, renew);
+        system->nstrenew = system->reach.scheme == MD_SCHEME_SHELL ? renew : 0;
+        system->reach.complete = !alone;
         return SUNDOG_OK;
     }
     if (params->verlet_buffer_tolerance < 0) return SUNDOG_OK;
-    for (int n = SEVERAL / system->nstlist; n > 1; n /= 2) {
+    for (int n = NEAR_GHOSTS / system->nstlist; n > 1; n /= 2) {
         double radius;
         BASE_TRY(md_lists_ghost_radius(system->topology, &system->start_box, params,
                                        system->temperature, n * system->nstlist, &radius));
@@ -370,6 +395,27 @@ static sundog_status choose_partition(const md_run_options *options, md_system *
     return SUNDOG_OK;
 }
 
+static bool allows_all_ghosts(const md_system *system)
+{
+    const int *n = system->grid.n;
+    for (int k = 0; k < 3; k++)
+        if (n[k] > MD_MAX_PULSES_PER_AXIS + 1) return false;
+    return true;
+}
+
+static sundog_status choose_partition_and_grid(const md_run_options *options, md_system *system)
+{
+    bool all_ghosts = wants_all_ghosts(options, system);
+    BASE_TRY(choose_partition(options, all_ghosts, system));
+    sundog_status status = choose_grid(options, system);
+    if (status == SUNDOG_OK && (!system->reach.complete || allows_all_ghosts(system)))
+        return status;
+    if (!system->reach.complete) return status;
+    md_grid_destroy(&system->grid);
+    BASE_TRY(choose_partition(options, false, system));
+    return choose_grid(options, system);
+}
+
 /* Longer lists need more room: where no grid works with them, those asked for are kept. */
 static sundog_status choose_lists_and_grid(const md_run_options *options, md_system *system)
 {
@@ -378,13 +424,11 @@ static sundog_status choose_lists_and_grid(const md_run_options *options, md_sys
     system->reach = (md_reach){.scheme = md_device_scheme(options, system),
                                .rlist = system->rlist,
                                .group_radius = group_radius};
-    BASE_TRY(choose_partition(options, system));
-    sundog_status status = choose_grid(options, system);
+    sundog_status status = choose_partition_and_grid(options, system);
     if (status != SUNDOG_OK && system->nstlist != system->params.nstlist && options->nstlist == 0) {
         md_grid_destroy(&system->grid);
         BASE_TRY(choose_lists(options, false, system));
-        BASE_TRY(choose_partition(options, system));
-        status = choose_grid(options, system);
+        status = choose_partition_and_grid(options, system);
     }
     BASE_TRY(status);
     if (options->nstlist == 0 && system->nstlist > system->params.nstlist)

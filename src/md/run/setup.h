@@ -29,6 +29,7 @@ typedef struct md_system {
     int nstlist, nstprune; /* nstprune 0: no pruning */
     double rlist, rprune;  /* nm */
     int nstpartition;      /* steps between repartitions, a multiple of nstlist */
+    int nstrenew;          /* GPUs: blocks of the lists, a divisor of it; 0: with repartitions */
     md_grid grid;
     int n_pulses[3];
     md_reach reach;

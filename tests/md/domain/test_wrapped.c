@@ -26,6 +26,9 @@ static int run_box(md_box box, double share, int n_waters, int n_moves)
         const double *relative[3];
         for (int k = 0; k < 3; k++) relative[k] = (g + n_moves) % 2 ? uneven : NULL;
         CHECK(wrapped_run(&s, grids[g], relative, MD_SCHEME_SHELL));
+        s.w.options.reach.complete = true;
+        CHECK(wrapped_run(&s, grids[g], relative, MD_SCHEME_SHELL));
+        s.w.options.reach.complete = false;
         n_returns += wrapped_run(&s, grids[g], relative, MD_SCHEME_RETURN);
     }
     wrapped_destroy(&s);

@@ -373,10 +373,12 @@ static inline bool wrapped_run(wrapped *s, const int n[3], const double *const r
     for (int kind = 0; kind < MD_N_KINDS; kind++) CHECK(s->seen[kind] == s->terms[kind]);
     /* radius measured, not by bound: there can be fewer */
     CHECK(s->n_pulses <= want_pulses);
-    printf("%s %d x %d x %d, %lld pulses: %lld ghosts, %lld pairs\n",
-           scheme == MD_SCHEME_RETURN ? "return" : "shell ", n[0], n[1], n[2],
+    printf("%s%s %d x %d x %d, %lld pulses: %lld ghosts, %lld pairs\n",
+           scheme == MD_SCHEME_RETURN ? "return" : "shell ",
+           options->reach.complete ? " all" : "", n[0], n[1], n[2],
            (long long)s->n_pulses, (long long)s->n_ghosts, (long long)n_near);
     if (n[0] * n[1] * n[2] == 1) CHECK(s->n_ghosts == 0 && s->n_pulses == 0);
+    if (options->reach.complete) CHECK(s->n_ghosts == (n[0] * n[1] * n[2] - 1) * s->n_atoms);
     md_grid_destroy(&options->grid);
     return true;
 }

@@ -129,7 +129,7 @@ static bool same_file(const char *a, const char *b, const char *name)
     return c[0] == c[1];
 }
 
-/* Checkpoints are where domains are made anew: with one domain every 2000 steps. */
+/* Checkpoints are where domains are made anew: with one domain every few hundred steps. */
 static void test_kills(const int grid[3], int64_t n_steps, const char *calm, const char *killed)
 {
     enum { N_KILLS = 6 };

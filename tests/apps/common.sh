@@ -51,7 +51,12 @@ ld-seed = 1993
 constraints = h-bonds
 END
 sed 's/tcoupl = .*/tcoupl = no/; /tc-grps/d; /tau-t/d; /ref-t/d; /ld-seed/d' md.mdp >nve.mdp
-# SUNDOG_TEST_DEVICE=gpu: the same on GPUs (of cases that do not count on how long a run takes)
+# On the CPU, whatever the machine has; SUNDOG_TEST_DEVICE=gpu: on GPUs (cases that do not count on
+# how long a run takes, or where it may be cut).
+if [ "${SUNDOG_TEST_DEVICE:-cpu}" = cpu ]; then
+    CUDA_VISIBLE_DEVICES=
+    export CUDA_VISIBLE_DEVICES
+fi
 run="$sundog run -f md.mdp $water -reproducible ${SUNDOG_TEST_DEVICE:+-device $SUNDOG_TEST_DEVICE}"
 
 files='energy.csv ener.edr traj_comp.xtc traj.trr confout.gro'

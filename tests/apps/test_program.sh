@@ -32,10 +32,8 @@ case_usage() {
     expect 0 'domains  *2 x 1 x 1' "$sundog" info -f md.mdp $water -dd 2 1 1
 }
 
-# As on a machine without GPUs, whatever this one has.
+# As on a machine without GPUs (common.sh).
 case_devices() {
-    CUDA_VISIBLE_DEVICES=
-    export CUDA_VISIBLE_DEVICES
     expect 2 '-device is' $run -device abacus
     expect 2 '-gpus is' $run -gpus 0,
     expect 2 '-gpus is' $run -gpus one
@@ -49,7 +47,6 @@ case_devices() {
         sed '/^Command line/d' $device/md.log | grep -i gpu && fail "md.log speaks of GPUs"
     done
     same auto cpu
-    unset CUDA_VISIBLE_DEVICES
 }
 
 case_input_errors() {

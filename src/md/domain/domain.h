@@ -28,9 +28,8 @@ typedef struct md_reach {
     md_scheme scheme;
     double rlist, group_radius;     /* nm */
     bool wrapped;
-    bool complete; /* wrapped, scheme shell: all atoms are ghosts of all domains, so that ghosts stay
-                      right however atoms move; up to MD_MAX_PULSES_PER_AXIS + 1 cells along an axis
-                    */
+    bool complete; /* wrapped, scheme shell: all atoms are ghosts of all domains, and so stay right
+                      however they move; up to MD_MAX_PULSES_PER_AXIS + 1 cells along an axis */
 } md_reach;
 
 enum {

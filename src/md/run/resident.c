@@ -20,6 +20,8 @@ typedef struct resident {
     int64_t last;                 /* the last of the run; earlier when it is stopped */
     int64_t timed_from, searched; /* searched: step of the last outer lists */
     uint8_t what[MD_GPU_PIECE];
+    int64_t went_back_to;
+    int n_backs;
     bool alone; /* one domain with lists: the GPU makes them anew by itself */
 } resident;
 
@@ -109,29 +111,63 @@ static sundog_status take_sums(md_worker *w, int64_t step, const md_gpu_sums *fr
     for (int g = 0; g < groups->n_temperature; g++)
         w->thermostat_work[g] = from->thermostat_work[g];
     BASE_TRY(md_sums_reduce(w->team, sums));
-    sundog_status status =
-        md_sums_report(w->system, sums, step, &w->box, md_coupling_work(w), &w->report);
-    return status == SUNDOG_OK ? status : md_faults_blame(w, status);
+    return md_sums_report(w->system, sums, step, &w->box, md_coupling_work(w), &w->report);
 }
 
-/* Constraints that gave trouble. A result that is no number ends the run. */
-static sundog_status look_at_faults(md_worker *w, const md_gpu_result *result)
+/* For those who look at the wreck: x and v where the piece began, the last forces. Collective. */
+static sundog_status bring_back(md_worker *w, const md_gpu_result *result)
+{
+    BASE_TRY(md_gpu_rewind(w->gpu));
+    BASE_TRY(md_gpu_download(w->gpu, w->rows->x, w->rows->v, w->rows->f));
+    w->step = result->step;
+    return SUNDOG_OK;
+}
+
+/* A group of atoms, on some domain, is nowhere any more. */
+static sundog_status end_of_run(md_worker *w, const md_gpu_result *result)
+{
+    char text[256];
+    BASE_TRY(bring_back(w, result));
+    if (result->n_not_finite == 0) return sundog_team_barrier(w->team); /* another tells it */
+    snprintf(text, sizeof text,
+             "within %d steps positions of %d constraint groups became no numbers, the first near "
+             "atom %" PRId64 ": the system has blown up",
+             result->n_steps, result->n_not_finite, w->rows->gid[result->fault_row] + 1);
+    return md_faults_here(w, base_fail(SUNDOG_ERR_PHYSICS, "%s", text));
+}
+
+/* Constraints that turned a lot. */
+static sundog_status look_at_warnings(md_worker *w, const md_gpu_result *result)
 {
     if (result->fault_row < 0) return SUNDOG_OK;
     int64_t atom = w->rows->gid[result->fault_row] + 1;
     char text[256];
-    if (result->n_not_finite > 0) {
-        snprintf(text, sizeof text,
-                 "positions of %d constraint groups are not finite, the first near atom %" PRId64
-                 ": the system has blown up",
-                 result->n_not_finite, atom);
-        return md_faults_here(w, base_fail(SUNDOG_ERR_PHYSICS, "%s", text));
-    }
     snprintf(text, sizeof text,
              "within %d steps %d times constraints turned by more than lincs-warnangle (%g "
              "degrees), first near atom %" PRId64 "\n",
              result->n_steps, result->n_turned, w->params->lincs_warnangle, atom);
     return md_faults_add_warning(w, result->step, text);
+}
+
+/* Lists overflowed: to the start of the piece. Atoms that gather without end would do so for ever.
+ */
+static sundog_status go_back(resident *r, const md_gpu_result *result)
+{
+    enum { PATIENCE = 5 };
+    md_worker *w = r->w;
+    r->n_backs = result->step == r->went_back_to ? r->n_backs + 1 : 1;
+    r->went_back_to = result->step;
+    if (r->n_backs > PATIENCE) {
+        BASE_TRY(bring_back(w, result));
+        return base_fail(SUNDOG_ERR_PHYSICS,
+                         "pair lists on the GPU ran out of room %d times within %d steps: atoms "
+                         "gather in one place, the system is about to blow up",
+                         PATIENCE + 1, result->n_steps);
+    }
+    if (w->root) w->shared->result->n_overflows++;
+    BASE_TRY(md_gpu_rewind(w->gpu));
+    r->step = result->step;
+    return SUNDOG_OK;
 }
 
 /* The oldest piece: *again if it must be repeated. sums: of its last step with any. */
@@ -142,21 +178,22 @@ static sundog_status finish(resident *r, bool *again, md_step_sums *sums)
     md_timing_enter(&w->timing, MD_PHASE_DEVICE);
     BASE_TRY(md_gpu_finish(w->gpu, &result));
     md_timing_enter(&w->timing, MD_PHASE_SUMS);
-    double overflow = result.overflow;
-    BASE_TRY(sundog_team_max_double(w->team, &overflow, 1));
-    *again = overflow > 0;
-    if (*again) {
-        if (w->root) w->shared->result->n_overflows++;
-        BASE_TRY(md_gpu_rewind(w->gpu));
-        r->step = result.step;
-        return SUNDOG_OK;
-    }
-    BASE_TRY(look_at_faults(w, &result));
+    double worst[2] = {result.overflow, result.n_not_finite > 0};
+    BASE_TRY(sundog_team_max_double(w->team, worst, 2));
+    *again = worst[0] > 0;
+    if (*again) return go_back(r, &result);
+    if (worst[1] > 0) return end_of_run(w, &result);
+    BASE_TRY(look_at_warnings(w, &result));
     int64_t end = result.step + result.n_steps;
     for (int64_t step = result.step, k = 0; step < end && k < result.n_sums; step++) {
         bool last = step == r->last, energies = md_energies_due(w, step, last);
         if (!energies && !md_pressure_due(w->params, step)) continue;
-        BASE_TRY(take_sums(w, step, &result.sums[k++], sums));
+        sundog_status status = take_sums(w, step, &result.sums[k++], sums);
+        if (status == SUNDOG_ERR_PHYSICS) {
+            BASE_TRY(bring_back(w, &result));
+            return md_faults_blame(w, status);
+        }
+        BASE_TRY(status);
         if (energies) BASE_TRY(md_report_step(w, step, last));
     }
     md_timing_enter(&w->timing, MD_PHASE_REST);

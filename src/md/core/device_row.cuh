@@ -5,10 +5,12 @@ extern "C" {
 #include "md/core/device_row.h"
 }
 
-/* Fixed point of a fraction, modulo 1. Rounded to nearest; |fraction| below 2^31. */
+/* Fixed point of a fraction, modulo 1, rounded to nearest; |fraction| below 2^19. Next to 1.5 2^20
+ * a double counts in steps of 2^-32, so that its low word is what is wanted: one addition, where
+ * conversions to 64-bit integers are slow. */
 static __device__ __forceinline__ int row_fixed(double fraction)
 {
-    return (int)(long long)rint(fraction * 4294967296.0);
+    return __double2loint(fraction + 1572864.0);
 }
 
 static __device__ __forceinline__ int3 row_position(const md_device_box &box, double3 x)

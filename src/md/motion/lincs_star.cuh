@@ -52,7 +52,7 @@ static __device__ __forceinline__ bool lincs_star_positions(lincs_star<N_ARMS> *
     double a[N_ARMS][N_ARMS], rhs[N_ARMS];
 #pragma unroll
     for (int k = 0; k < N_ARMS; k++) {
-        s->b[k] = vec3_scale(1.0 / sqrt(vec3_dot(s->d[k], s->d[k])), s->d[k]);
+        s->b[k] = vec3_scale(rsqrt(vec3_dot(s->d[k], s->d[k])), s->d[k]);
         s->lambda[k] = 0;
         const double p = vec3_dot(s->b[k], vec3_sub(s->centre, s->arm[k]));
         rhs[k] = s->scale[k] * (p > 0 ? p - s->length[k] : nan(""));
@@ -69,7 +69,7 @@ static __device__ __forceinline__ bool lincs_star_positions(lincs_star<N_ARMS> *
         for (int k = 0; k < N_ARMS; k++) {
             const double3 d = vec3_sub(s->centre, s->arm[k]);
             const double p2 = 2.0 * s->length[k] * s->length[k] - vec3_dot(d, d);
-            rhs[k] = s->scale[k] * (s->length[k] - sqrt(p2 > 0 ? p2 : 0.0));
+            rhs[k] = s->scale[k] * (s->length[k] - (p2 > 0 ? p2 * rsqrt(p2) : 0.0));
         }
         lincs_star_expand<N_ARMS>(s, a, rhs, order);
     }
@@ -77,7 +77,7 @@ static __device__ __forceinline__ bool lincs_star_positions(lincs_star<N_ARMS> *
 #pragma unroll
     for (int k = 0; k < N_ARMS; k++) {
         const double3 d = vec3_sub(s->centre, s->arm[k]);
-        const double r = sqrt(vec3_dot(d, d)), error = r / s->length[k] - 1.0;
+        const double r2 = vec3_dot(d, d), r = r2 * rsqrt(r2), error = r / s->length[k] - 1.0;
         turned |= vec3_dot(s->b[k], d) < cos_warn * r;
         *deviation += error * error;
     }

@@ -132,16 +132,13 @@ lane_compute(const bonded_view &view, const md_device_row *rows, const md_device
 
 /* Each row of the block: its places, in their order, into its slot. */
 static __device__ __forceinline__ void
-rows_add(const bonded_view &view, const float (*force)[MD_MAX_KIND_ATOMS * BLOCK])
+row_add(const bonded_view &view, const float (*force)[MD_MAX_KIND_ATOMS * BLOCK],
+        const bonded_row_sum &sum)
 {
-    const int last = view.first_sum[blockIdx.x + 1];
-    for (int i = view.first_sum[blockIdx.x] + (int)threadIdx.x; i < last; i += BLOCK) {
-        const bonded_row_sum sum = view.sum[i];
-        float3 f = make_float3(0, 0, 0);
-        for (int k = sum.first; k < sum.first + sum.n; k++)
-            f = make_float3(f.x + force[0][k], f.y + force[1][k], f.z + force[2][k]);
-        *(float4 *)view.slot[sum.slot] = make_float4(f.x, f.y, f.z, 0.0f);
-    }
+    float3 f = make_float3(0, 0, 0);
+    for (int k = sum.first; k < sum.first + sum.n; k++)
+        f = make_float3(f.x + force[0][k], f.y + force[1][k], f.z + force[2][k]);
+    *(float4 *)view.slot[sum.slot] = make_float4(f.x, f.y, f.z, 0.0f);
 }
 
 /* Energy and virial of this lane; a warp has one kind, MD_N_KINDS when it has no interactions. */
@@ -182,10 +179,15 @@ __global__ void __launch_bounds__(BLOCK)
     const size_t lane = (size_t)blockIdx.x * BLOCK + threadIdx.x;
     const md_kind kind = (md_kind)view.kind[blockIdx.x * BONDED_WARPS + threadIdx.x / 32];
     const int param = view.param[lane];
+    const int first = view.first_sum[blockIdx.x] + (int)threadIdx.x;
+    const int last = view.first_sum[blockIdx.x + 1];
+    bonded_row_sum sum = {};
+    if (first < last) sum = view.sum[first];        /* here already when it is needed */
     bonded_term t = {};
     if (param >= 0) lane_compute(view, rows, d_box, kind, param, force, &t);
     __syncthreads();
-    rows_add(view, force);
+    if (first < last) row_add(view, force, sum);
+    for (int i = first + BLOCK; i < last; i += BLOCK) row_add(view, force, view.sum[i]);
     if (SUMS) {
         __shared__ shared_sums shared;
         add_sums(t, kind, (double)view.weight[lane], &shared);

@@ -90,7 +90,11 @@ sundog_status md_resident_rebuild(md_worker *w)
     md_constrain_deviation(w->constrain, w->rows, (const double(*)[3])w->rows->x, &largest,
                            &sum_square, &n_constraints);
     w->n_constraints = (double)n_constraints;
-    return md_gpu_rebuild(w->gpu, &rows);
+    BASE_TRY(md_gpu_rebuild(w->gpu, &rows));
+    md_run_result *result = w->shared->result;
+    if (w->root && sundog_team_size(w->team) > 1)
+        snprintf(result->exchange, sizeof result->exchange, "%s", md_gpu_describe(w->gpu));
+    return SUNDOG_OK;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

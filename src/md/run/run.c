@@ -113,7 +113,11 @@ static sundog_status run_system(const md_run_options *options, const md_system *
         result->n_gpus = system->n_gpus;
         md_device_names(system, result->gpus, sizeof result->gpus, result->driver,
                         sizeof result->driver);
-        snprintf(result->kernel, sizeof result->kernel, "%s", md_nonbonded_kernel(nonbonded));
+        bool shell = system->reach.scheme == MD_SCHEME_SHELL;
+        snprintf(result->kernel, sizeof result->kernel, "%s",
+                 system->n_gpus == 0 ? md_nonbonded_kernel(nonbonded)
+                 : shell             ? "units (GPU)"
+                                     : "rows (GPU)");
         md_report_header(md_outputs_log(outputs), options, system);
         md_shared shared = {.options = options,
                             .system = system,

@@ -24,6 +24,21 @@ static sundog_status distribute(md_worker *w)
                      text);
 }
 
+/* On GPUs it is made with the first rows there; the log says before what it will be. */
+static void describe_exchange(md_worker *w)
+{
+    const md_system *system = w->system;
+    md_run_result *result = w->shared->result;
+    if (system->n_gpus == 0)
+        snprintf(result->exchange, sizeof result->exchange, "%s", md_domain_describe(w->domain));
+    else if (sundog_team_size(w->team) == 1)
+        snprintf(result->exchange, sizeof result->exchange, "none");
+    else
+        snprintf(result->exchange, sizeof result->exchange, "peer/%s %s%s", system->rung,
+                 system->route == SUNDOG_ROUTE_DIRECT ? "direct" : "staged",
+                 w->shared->options->reproducible ? " deterministic" : "");
+}
+
 static sundog_status create(md_worker *w)
 {
     const md_run_options *options = w->shared->options;
@@ -64,8 +79,7 @@ static sundog_status create(md_worker *w)
         md_state_create(system->topology->n_atoms, &w->whole);
         w->whole.has_velocities = true;
         w->whole_f = base_alloc((size_t)w->whole.n_atoms * sizeof *w->whole_f);
-        snprintf(w->shared->result->exchange, sizeof w->shared->result->exchange, "%s",
-                 md_domain_describe(w->domain));
+        describe_exchange(w);
     }
     return SUNDOG_OK;
 }

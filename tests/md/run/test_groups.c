@@ -493,7 +493,8 @@ static void test_compressed(void)
     run_some(text, grid, NULL, parts, NULL, 10);
     const char *cpi = in_folder(parts, "state.cpt");
     run_some(text, grid, NULL, parts, cpi, 20);
-    check_same(whole, parts);
+    /* On GPUs bits are the same after other numbers of steps: test_gpu_restart. */
+    if (!RUN_ON_GPU) check_same(whole, parts);
     free(bytes);
 
     static const struct {
@@ -528,7 +529,7 @@ static void test_compressed(void)
         else
             expect(status, "has other");
     }
-    check_same(whole, parts);
+    if (!RUN_ON_GPU) check_same(whole, parts);
     clear(whole);
     clear(parts);
 }

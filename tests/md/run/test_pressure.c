@@ -150,6 +150,7 @@ static char *contents(const char *run, const char *name, size_t *n)
 static void run_into(const char *run, const char *mdp, int64_t nsteps, bool go_on, md_scheme scheme)
 {
     run_way way = {.grid = {2, 1, 2}, .scheme = scheme};
+    if (RUN_ON_GPU) way.grid[0] = way.grid[2] = 1; /* several are made anew every 10000 steps */
     md_run_options options = run_options("grappa-like/0001.5", mdp, &way);
     char out[128], cpi[160];
     snprintf(out, sizeof out, "%s/%s", folder, run);
@@ -160,16 +161,18 @@ static void run_into(const char *run, const char *mdp, int64_t nsteps, bool go_o
     if (go_on) options.cpi = cpi;
     md_run_result result;
     CHECK(run_can(&options, &result));
+    CHECK(nsteps % result.nstpartition == 0);
 }
 
 static void test_restart(const char *mdp, md_scheme scheme)
 {
     static const char *const name[] = {"energy.csv", "ener.edr", "traj_comp.xtc", "traj.trr",
                                        "confout.gro"};
-    run_into("whole", mdp, 60, false, scheme);
-    run_into("parts", mdp, 20, false, scheme);
-    run_into("parts", mdp, 40, true, scheme);
-    run_into("parts", mdp, 60, true, scheme);
+    const int64_t part = RUN_ON_GPU ? 200 : 20;
+    run_into("whole", mdp, 3 * part, false, scheme);
+    run_into("parts", mdp, part, false, scheme);
+    run_into("parts", mdp, 2 * part, true, scheme);
+    run_into("parts", mdp, 3 * part, true, scheme);
     for (int k = 0; k < 5; k++) {
         size_t n[2];
         char *whole = contents("whole", name[k], &n[0]), *parts = contents("parts", name[k], &n[1]);

@@ -171,8 +171,8 @@ sundog_status sundog_plan_fetch(sundog_plan *plan, int pulse, const sundog_field
 sundog_status sundog_plan_commit(sundog_plan *plan);
 
 /* The box of a committed plan has been stretched: multiply component k of every shift by factor[k]
- * (positive, the same on all ranks). Exchanges stay bound. Not while one is under way. Collective.
- */
+ * (positive, the same on all ranks). Exchanges stay bound, but for those of device memory with
+ * shifted fields, which must be bound anew. Not while one is under way. Collective. */
 sundog_status sundog_plan_stretch(sundog_plan *plan, const double factor[3]);
 
 int sundog_plan_n_pulses(const sundog_plan *plan);
@@ -220,7 +220,8 @@ sundog_status sundog_exchange_create(sundog_plan *plan, const sundog_field *fiel
                                      const sundog_exchange_options *options, sundog_exchange **out);
 /* Accepts NULL, leaves NULL. Collective. */
 void sundog_exchange_destroy(sundog_exchange **exchange);
-/* After the plan was reset and committed again, or arrays moved. Collective; keeps memory. */
+/* After the plan was reset and committed again, or arrays moved. Collective; keeps memory. (Graphs
+ * that were captured before are void, see below.) */
 sundog_status sundog_exchange_rebind(sundog_exchange *exchange, const sundog_field *fields,
                                      int n_fields);
 
@@ -237,10 +238,20 @@ sundog_status sundog_reverse_end(sundog_exchange *exchange);
 /* Device memory: the same, in the order of a stream, the host going on at once. What is on the
  * stream before begin is done before rows are read; what is put there after end finds the ghosts
  * (the sums) in place. begin and end may be on different streams, if the caller orders them; the
- * two functions without begin and end do both in as few launches as the rung can. Streams may be
- * captured into a graph and graphs mixed with plain calls, in the same order on all ranks (rungs
- * mpi and stream, which count on the host, refuse). sundog_forward_begin() and the others above
- * also take device memory: they use the default stream of the calling thread, and end blocks.
+ * two functions without begin and end do both in as few launches as the rung can.
+ * sundog_forward_begin() and the others above also take device memory: they use the default stream
+ * of the calling thread, and end blocks.
+ *
+ * Graphs. Streams may be captured (in mode ThreadLocal or Relaxed, since other ranks go on calling
+ * CUDA meanwhile), begin and end on different ones, any number of exchanges in a graph; rungs mpi
+ * and stream, which count on the host, refuse. A captured call counts when its graph runs, not
+ * before, so graphs may be launched any number of times and mixed with plain calls, as long as all
+ * ranks come to the same exchanges in the same order. A graph holds the exchange as it was bound:
+ * once that is bound anew, which a reset of its plan demands, or destroyed, the graph must not be
+ * launched any more, and is to be captured again. Before that the caller waits until its graphs
+ * have run (sundog_exchange_wait()); for plain calls sundog_exchange_rebind() and
+ * sundog_exchange_destroy() wait themselves. A call that fails in a capture, since the team is
+ * dead, cannot wait: end the capture and call sundog_exchange_wait() before memory is freed.
  *
  * Ranks that share a GPU wait for each other's kernels, so nothing may stand between a rank and
  * its launches: make streams, use them once, load kernels and allocate memory before the ranks

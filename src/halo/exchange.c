@@ -118,6 +118,8 @@ static sundog_status bind(sundog_exchange *exchange, const sundog_field *fields,
     else if (exchange->phase != HALO_IDLE)
         mine = base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: an exchange is under way; end it first",
                          plan->team->rank);
+    else if (exchange->rung->hooks)
+        mine = exchange->rung->hooks->finish(exchange);
     BASE_TRY(team_agree(exchange->team, mine));
     exchange->n_commits = 0;                    /* stale until all has gone well */
     describe(exchange);
@@ -134,6 +136,7 @@ static sundog_status bind(sundog_exchange *exchange, const sundog_field *fields,
     team_leave(exchange->team);
     if (exchange->rung->hooks) BASE_TRY(exchange->rung->hooks->bind(exchange));
     exchange->n_commits = plan->n_commits;
+    exchange->n_stretches = plan->n_stretches;
     exchange->forward_next = true;
     return SUNDOG_OK;
 }
@@ -192,7 +195,8 @@ void sundog_exchange_destroy(sundog_exchange **exchange)
 {
     if (!exchange || !*exchange) return;
     const halo_hooks *hooks = (*exchange)->rung->hooks;
-    if (hooks && !team_is_dead((*exchange)->team)) hooks->finish(*exchange);
+    (*exchange)->stream = NULL;
+    if (hooks && !team_is_dead((*exchange)->team)) (void)hooks->finish(*exchange);
     /* Peers signal into this exchange until all are here; a dead team has left it on return. */
     if (sundog_team_barrier((*exchange)->team) != SUNDOG_OK && hooks) hooks->quiesce(*exchange);
     exchange_free(*exchange);
@@ -210,6 +214,13 @@ static sundog_status fail_dead(sundog_exchange *exchange)
     return status;
 }
 
+static bool shifts_rows(const sundog_exchange *exchange)
+{
+    for (int f = 0; f < exchange->n_fields; f++)
+        if (exchange->field[f].shifted) return true;
+    return false;
+}
+
 static sundog_status may_begin(sundog_exchange *exchange, bool forward)
 {
     if (!exchange) return base_fail(SUNDOG_ERR_ARGUMENT, "exchange is NULL");
@@ -221,6 +232,10 @@ static sundog_status may_begin(sundog_exchange *exchange, bool forward)
     if (!exchange->plan->committed || exchange->n_commits != exchange->plan->n_commits)
         return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: the plan has changed since the exchange "
                          "was bound; commit it and call sundog_exchange_rebind()", me);
+    if (exchange->rung->hooks && exchange->n_stretches != exchange->plan->n_stretches &&
+        shifts_rows(exchange))
+        return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: the plan was stretched, but shifts in "
+                         "device memory are those of before; call sundog_exchange_rebind()", me);
 #ifndef NDEBUG
     if (exchange->lockstep && exchange->forward_next != forward)
         return base_fail(SUNDOG_ERR_ARGUMENT, "rank %d: lockstep is promised, but a second %s "
@@ -259,13 +274,18 @@ static void clear_progress(sundog_exchange *exchange)
 static sundog_status begin(sundog_exchange *exchange, halo_phase phase)
 {
     bool forward = phase == HALO_FORWARD;
+    uint64_t *epoch = forward ? &exchange->forward_epoch : &exchange->reverse_epoch;
     BASE_TRY(may_begin(exchange, forward));
     exchange->phase = phase;
-    if (forward) exchange->forward_epoch++;
-    else exchange->reverse_epoch++;
+    ++*epoch;
     clear_progress(exchange);
-    return outcome(exchange, forward ? exchange->rung->forward_begin(exchange)
-                                     : exchange->rung->reverse_begin(exchange));
+    sundog_status status = forward ? exchange->rung->forward_begin(exchange)
+                                   : exchange->rung->reverse_begin(exchange);
+    if (status == SUNDOG_ERR_UNSUPPORTED) {     /* a stream that it cannot follow: nothing began */
+        --*epoch;
+        exchange->forward_next = forward;
+    }
+    return outcome(exchange, status);
 }
 
 static sundog_status end(sundog_exchange *exchange, halo_phase phase)

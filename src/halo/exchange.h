@@ -44,7 +44,7 @@ struct sundog_exchange {
     const struct halo_rung *rung;
     sundog_route route;
     bool deterministic, lockstep;
-    uint64_t n_commits;             /* of the plan, when bound */
+    uint64_t n_commits, n_stretches;            /* of the plan, when bound */
     int n_fields;
     halo_field field[HALO_MAX_FIELDS];
 

@@ -335,6 +335,7 @@ sundog_status sundog_plan_stretch(sundog_plan *plan, const double factor[3])
     for (int i = 0; i < 2; i++)
         if (plan->route[i].built)
             stretch_shifts(plan->route[i].shift, plan->route[i].n_shift, factor);
+    plan->n_stretches++;
     return team_agree(plan->team, SUNDOG_OK);
 }
 

@@ -85,6 +85,7 @@ struct sundog_plan {
     size_t n_index, capacity_pulse, capacity_index;
     bool committed;
     uint64_t n_commits;             /* an exchange bound to an earlier one is stale */
+    uint64_t n_stretches;           /* as are its shifts in device memory */
 
     /* from commit on: where every row comes from. path[row] numbers a sequence of shifts:
      * path_shift[path_first[i] .. path_first[i+1]); path 0 is empty. */

@@ -16,7 +16,7 @@ typedef struct halo_hooks {
     sundog_status (*bind)(sundog_exchange *exchange);           /* collective; all ends are known */
     sundog_status (*wait)(sundog_exchange *exchange, void *stream);
     void (*quiesce)(sundog_exchange *exchange); /* the team is dead: until nothing runs any more */
-    void (*finish)(sundog_exchange *exchange);  /* before the end of a living exchange */
+    sundog_status (*finish)(sundog_exchange *exchange); /* until all launched here has run */
     void (*release)(sundog_exchange *exchange);
     sundog_status (*view)(const sundog_exchange *exchange, struct sundog_view *out);
 } halo_hooks;

@@ -1,14 +1,11 @@
-/* Fabric peer: binding an exchange to GPUs, launching, waiting on the host, ending. The protocol
- * is told in sundog/device.cuh, the order of work in layout.h. */
+/* Fabric peer: binding an exchange to GPUs, launching. The protocol is told in sundog/device.cuh,
+ * the order of work in layout.h. */
 #include "halo/peer/peer.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 void *peer_stream(void *stream)
 {
@@ -60,6 +57,7 @@ static void peer_release(sundog_exchange *exchange)
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         device_free(buffers[i]);
     if (peer->aside) (void)cudaStreamDestroy(peer->aside);
+    if (peer->last) (void)cudaEventDestroy(peer->last);
     shared_drop(peer->shared);
     halo_layout_free(&peer->layout);
     base_free(peer->staging);
@@ -93,11 +91,13 @@ static sundog_status create_alone(sundog_exchange *exchange)
                       strcmp(name, "mpi") == 0;
     peer->layout.order = by_message ? HALO_ORDER_PULSE : HALO_ORDER_FUSED;
     peer->host_watched = strcmp(name, "stream") == 0;
+    peer->counted_here = peer->host_watched || strcmp(name, "mpi") == 0;
     peer->stream_words = peer_has_stream_words(gpu);
     char text[256];
     BASE_TRY(sundog_gpu_rung_check(name, &gpu, 1, text, sizeof text));
     PEER_TRY(cudaSetDevice(gpu));
     PEER_TRY(cudaDeviceGetAttribute(&peer->n_multiprocessors, cudaDevAttrMultiProcessorCount, gpu));
+    PEER_TRY(cudaEventCreateWithFlags((cudaEvent_t *)&peer->last, cudaEventDisableTiming));
     if (peer->host_watched)
         PEER_TRY(cudaStreamCreateWithFlags((cudaStream_t *)&peer->aside, cudaStreamNonBlocking));
     return buffer_reserve(&peer->counts, sizeof(sundog_counts));
@@ -191,27 +191,26 @@ static sundog_status lay_boxes(const sundog_exchange *exchange, device_array *bu
     return SUNDOG_OK;
 }
 
-/* Words: [4][n_messages] and [n_groups]. */
-enum { ARRIVED, SPACE, SUMS, ROOM, N_KINDS };
-
 static sundog_word *word_at(const struct halo_peer *peer, int n_messages, int kind, int m)
 {
     return (sundog_word *)peer->words.d + (size_t)kind * (size_t)n_messages + (size_t)m;
 }
 
-/* All words take the counts of exchanges that are behind, which are read back: a replayed graph
- * counts without the host. */
+/* All words take the counts of exchanges that are behind. Those of the device are read back: a
+ * graph counts there when it is replayed, on the host once, when it was captured. */
 static sundog_status set_words(sundog_exchange *exchange, int n_messages)
 {
     struct halo_peer *peer = exchange->device;
-    size_t n = (size_t)(N_KINDS * n_messages + peer->layout.n_groups);
+    size_t n = (size_t)(PEER_N_KINDS * n_messages + peer->layout.n_groups);
     sundog_counts counts;
     BASE_TRY(buffer_reserve(&peer->words, (n + 1) * sizeof(sundog_word)));
     PEER_TRY(cudaMemcpyAsync(&counts, peer->counts.d, sizeof counts, cudaMemcpyDeviceToHost,
                              cudaStreamPerThread));
     PEER_TRY(cudaStreamSynchronize(cudaStreamPerThread));
-    if (counts.forward < exchange->forward_epoch) counts.forward = exchange->forward_epoch;
-    if (counts.reverse < exchange->reverse_epoch) counts.reverse = exchange->reverse_epoch;
+    if (peer->counted_here) {
+        counts.forward = exchange->forward_epoch;
+        counts.reverse = exchange->reverse_epoch;
+    }
     sundog_word *words = base_try_alloc((n + 1) * sizeof *words);
     if (!words) return base_fail(SUNDOG_ERR_MEMORY, "no memory for %zu words", n);
     memset(words, 0, (n + 1) * sizeof *words);
@@ -231,7 +230,6 @@ static sundog_status prepare_alone(sundog_exchange *exchange)
     halo_layout *layout = &peer->layout;
     int n_messages = halo_route_of(exchange)->n_messages;
     BASE_TRY(check_rows(exchange));
-    PEER_TRY(cudaDeviceSynchronize());      /* what still runs of the last binding */
     BASE_TRY(team_enter(exchange->team));
     sundog_status status = halo_layout_build(exchange, layout);
     team_leave(exchange->team);
@@ -279,17 +277,17 @@ static sundog_status connect_messages(sundog_exchange *exchange)
         int at_to = route->send[m].peer_message, at_from = route->recv[m].peer_message;
         int first_to = there->layout.recv[at_to].first;
         int first_from = origin->layout.send[at_from].first;
-        send->peer_arrived = word_at(there, n, ARRIVED, at_to);
-        send->space = word_at(peer, n, SPACE, m);
-        send->sums = word_at(peer, n, SUMS, m);
-        send->peer_room = word_at(there, n, ROOM, at_to);
+        send->peer_arrived = word_at(there, n, PEER_ARRIVED, at_to);
+        send->space = word_at(peer, n, PEER_SPACE, m);
+        send->sums = word_at(peer, n, PEER_SUMS, m);
+        send->peer_room = word_at(there, n, PEER_ROOM, at_to);
         send->peer_flits = (sundog_flit *)there->flits.d +
                            (size_t)first_to * (size_t)layout->n_flits;
         send->peer_flit_stride = (int64_t)there->layout.n_recv_rows * layout->n_flits;
-        recv->arrived = word_at(peer, n, ARRIVED, m);
-        recv->peer_space = word_at(origin, n, SPACE, at_from);
-        recv->peer_sums = word_at(origin, n, SUMS, at_from);
-        recv->room = word_at(peer, n, ROOM, m);
+        recv->arrived = word_at(peer, n, PEER_ARRIVED, m);
+        recv->peer_space = word_at(origin, n, PEER_SPACE, at_from);
+        recv->peer_sums = word_at(origin, n, PEER_SUMS, at_from);
+        recv->room = word_at(peer, n, PEER_ROOM, m);
         recv->peer_sum_flits = (sundog_flit *)origin->sum_flits.d +
                                (size_t)first_from * (size_t)layout->n_sum_flits;
         recv->peer_sum_flit_stride = (int64_t)origin->layout.n_send_rows * layout->n_sum_flits;
@@ -385,7 +383,7 @@ static sundog_status upload_view(sundog_exchange *exchange)
     memcpy(v->field, l->field, sizeof v->field);
     v->flits = peer->flits.d;
     v->sum_flits = peer->sum_flits.d;
-    v->added = word_at(peer, (int)n, N_KINDS, 0);
+    v->added = word_at(peer, (int)n, PEER_N_KINDS, 0);
     v->watch = peer->shared->watch;
     PEER_TRY(cudaStreamSynchronize(cudaStreamPerThread));
     return SUNDOG_OK;
@@ -447,144 +445,34 @@ sundog_status peer_launch(sundog_exchange *exchange, bool forward, int cut, void
             &peer->view, launch, peer->layout.transport, n_blocks, peer_stream(stream));
     }
     team_leave(exchange->team);
-    return DEVICE_CHECK(error);
+    BASE_TRY(DEVICE_CHECK(error));
+    return peer_mark(exchange, stream);
+}
+
+sundog_status peer_is_captured(void *stream, bool *captured)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    PEER_TRY(cudaStreamIsCapturing(peer_stream(stream), &status));
+    *captured = status != cudaStreamCaptureStatusNone;
+    return SUNDOG_OK;
+}
+
+sundog_status peer_mark(sundog_exchange *exchange, void *stream)
+{
+    bool captured;
+    BASE_TRY(peer_is_captured(stream, &captured));
+    if (!captured) PEER_TRY(cudaEventRecord(exchange->device->last, peer_stream(stream)));
+    return SUNDOG_OK;
 }
 
 sundog_status peer_refuse_capture(const sundog_exchange *exchange, void *stream)
 {
-    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    PEER_TRY(cudaStreamIsCapturing(peer_stream(stream), &capture));
-    if (capture == cudaStreamCaptureStatusNone) return SUNDOG_OK;
+    bool captured;
+    BASE_TRY(peer_is_captured(stream, &captured));
+    if (!captured) return SUNDOG_OK;
     return base_fail(SUNDOG_ERR_UNSUPPORTED, "rung %s counts on the host and cannot be captured "
                      "into a graph; take pulse, fused, fused-tma, direct or flit",
                      exchange->rung->name);
-}
-
-/* ---- waiting on the host --------------------------------------------------------------------- */
-
-const char *peer_word_name(int word)
-{
-    static const char *const name[] = {"arrived", "space", "sums", "room", "flit", "sum flit",
-                                       "added"};
-    return word >= 0 && word < (int)(sizeof name / sizeof name[0]) ? name[word] : "unknown";
-}
-
-static void describe_record(const sundog_exchange *exchange, int rank, const sundog_watch *watch,
-                            char *text, size_t n_bytes)
-{
-    bool forward = watch->word == SUNDOG_WORD_ARRIVED || watch->word == SUNDOG_WORD_SPACE ||
-                   watch->word == SUNDOG_WORD_FLIT;
-    snprintf(text, n_bytes,
-             "rank %d waits for rank %d: %s, %s %d, word '%s', wanted epoch %llu, seen %llu, block "
-             "%d (%s); gave up after %.3g s", rank, watch->peer, forward ? "forward" : "reverse",
-             exchange->route == SUNDOG_ROUTE_STAGED ? "pulse" : "message", watch->message,
-             peer_word_name(watch->word), (unsigned long long)watch->wanted,
-             (unsigned long long)watch->seen, watch->block, exchange->description,
-             1e-9 * (double)watch->waited_ns);
-}
-
-static bool is_filled(const sundog_watch *watch)
-{
-    return __atomic_load_n(&watch->filled, __ATOMIC_ACQUIRE) != 0;
-}
-
-/* A wait on some GPU of the team that ran out of time kills the team. */
-static void look_for_records(sundog_exchange *exchange)
-{
-    const sundog_watch *watch = exchange->device->shared->watch;
-    for (int r = 0; r < exchange->team->shared->n_ranks; r++) {
-        if (!is_filled(&watch[r]) || team_is_dead(exchange->team)) continue;
-        char text[768];
-        describe_record(exchange, r, &watch[r], text, sizeof text);
-        (void)team_kill(exchange->team, SUNDOG_ERR_PEER_TIMEOUT, text);
-    }
-}
-
-/* Rung stream: which word is behind, then let the stuck stream go by setting all of them. */
-static void rescue_stream(sundog_exchange *exchange, double waited)
-{
-    struct halo_peer *peer = exchange->device;
-    const halo_layout *layout = &peer->layout;
-    int n = halo_route_of(exchange)->n_messages, behind = 0, kind_behind = -1;
-    size_t n_words = (size_t)(N_KINDS * n);
-    sundog_word *words = base_try_alloc((n_words + 1) * sizeof *words);
-    const uint64_t wanted[N_KINDS] = {exchange->forward_epoch, exchange->forward_epoch,
-                                      exchange->reverse_epoch, exchange->reverse_epoch - 1};
-    if (!words) return;
-    (void)cudaMemcpyAsync(words, peer->words.d, n_words * sizeof *words,
-                          cudaMemcpyDeviceToHost, peer->aside);
-    (void)cudaStreamSynchronize(peer->aside);
-    for (int m = n - 1; m >= 0; m--)
-        for (int kind = 0; kind < N_KINDS; kind++) {
-            int rows = kind == ARRIVED || kind == ROOM ? layout->recv[m].n : layout->send[m].n;
-            if (rows > 0 && !base_reached(words[kind * n + m].value, wanted[kind]))
-                behind = m, kind_behind = kind;
-        }
-    if (!team_is_dead(exchange->team) && kind_behind >= 0) {
-        bool from = kind_behind == ARRIVED || kind_behind == ROOM;
-        sundog_watch record = {.word = kind_behind, .message = behind,
-                               .wanted = wanted[kind_behind],
-                               .peer = from ? layout->recv[behind].peer : layout->send[behind].peer,
-                               .seen = words[kind_behind * n + behind].value, .block = -1,
-                               .waited_ns = (uint64_t)(1e9 * waited)};
-        char text[768];
-        describe_record(exchange, exchange->team->rank, &record, text, sizeof text);
-        (void)team_kill(exchange->team, SUNDOG_ERR_PEER_TIMEOUT, text);
-    }
-    for (size_t i = 0; i < n_words; i++) words[i].value = wanted[i / (size_t)n] + 1;
-    (void)cudaMemcpyAsync(peer->words.d, words, n_words * sizeof *words,
-                          cudaMemcpyHostToDevice, peer->aside);
-    (void)cudaStreamSynchronize(peer->aside);
-    base_free(words);
-}
-
-/* The team is dead: end all kernels' waits, and wait until the GPUs of all ranks are quiet. */
-static void peer_quiesce(sundog_exchange *exchange)
-{
-    struct halo_peer *peer = exchange->device;
-    if (!peer || !peer->shared) return;
-    const team_shared *team = exchange->team->shared;
-    for (int r = 0; r < team->n_ranks; r++)
-        __atomic_store_n(&peer->shared->watch[r].abort, 1, __ATOMIC_RELEASE);
-    if (peer->host_watched) rescue_stream(exchange, 0);
-    for (int r = 0; r < team->n_ranks; r++) {
-        bool first = true;
-        for (int q = 0; q < r; q++) first = first && team->member[q].gpu != team->member[r].gpu;
-        if (first && cudaSetDevice(team->member[r].gpu - 1) == cudaSuccess)
-            (void)cudaDeviceSynchronize();
-    }
-    (void)cudaSetDevice(peer->gpu);
-}
-
-/* Before freeing in a living team: everything this rank has launched is done. */
-static void peer_finish(sundog_exchange *exchange)
-{
-    if (exchange->device) (void)cudaDeviceSynchronize();
-}
-
-static sundog_status peer_wait(sundog_exchange *exchange, void *stream)
-{
-    struct halo_peer *peer = exchange->device;
-    int64_t start = base_clock_ns();
-    cudaError_t error;
-    for (int look = 0; (error = cudaStreamQuery(peer_stream(stream))) == cudaErrorNotReady;
-         look++) {
-        look_for_records(exchange);
-        if (team_is_dead(exchange->team)) break;
-        int64_t timeout = atomic_load(&exchange->team->shared->timeout_ns);
-        if (peer->host_watched && timeout > 0 && base_clock_ns() - start > timeout)
-            rescue_stream(exchange, base_clock_seconds_since(start));
-        if (look > 5000) usleep(20);
-        else if (look % 16 == 15) sched_yield();
-    }
-    look_for_records(exchange);
-    if (team_is_dead(exchange->team)) return SUNDOG_ERR_ABORTED;    /* the caller tells it */
-    if (error != cudaSuccess && error != cudaErrorNotReady) {
-        sundog_status status = DEVICE_CHECK(error);
-        sundog_team_abort(exchange->team, sundog_last_error());
-        return status;
-    }
-    return SUNDOG_OK;
 }
 
 static sundog_status peer_view(const sundog_exchange *exchange, sundog_view *out)

@@ -22,6 +22,7 @@ struct halo_peer {
     int gpu, n_multiprocessors, n_sharing;      /* ranks on this GPU */
     int max_blocks;                 /* of a launch, so that all ranks' blocks are resident */
     bool host_watched;              /* rung stream: the host bounds the waits */
+    bool counted_here;              /* mpi, stream: epochs are those of the host */
     halo_layout layout;
     sundog_view view;
     device_array tables, words, counts, done, sums, flits, sum_flits, outbox, inbox;
@@ -32,7 +33,11 @@ struct halo_peer {
     halo_boxes outgoing, incoming;  /* rung mpi: [n_send_rows], [n_recv_rows] of each field */
     bool stream_words;              /* rung stream: the driver has stream operations */
     void *aside;                    /* rung stream: another one, to look at words of a stuck one */
+    void *last;                     /* event behind the last launches that were not captured */
 };
+
+/* Words: [PEER_N_KINDS][n_messages], then [n_groups]. */
+enum { PEER_ARRIVED, PEER_SPACE, PEER_SUMS, PEER_ROOM, PEER_N_KINDS };
 
 #define PEER_TRY(call) BASE_TRY(DEVICE_CHECK((cudaError_t)(call)))
 
@@ -40,16 +45,24 @@ struct halo_peer {
 int peer_blocks(const sundog_exchange *exchange, int n_chunks);
 /* The launches of one direction, in the order of the stream. */
 sundog_status peer_launch(sundog_exchange *exchange, bool forward, int cut, void *stream);
+/* What was launched since the last mark is on the stream: what peer_finish waits for. (Waiting for
+ * the device instead would spoil every graph that some other rank is just capturing.) */
+sundog_status peer_mark(sundog_exchange *exchange, void *stream);
 /* Does the stream record a graph? */
+sundog_status peer_is_captured(void *stream, bool *captured);
+/* Refuses a stream that does. */
 sundog_status peer_refuse_capture(const sundog_exchange *exchange, void *stream);
-/* What the record of a time-out calls this word. */
-const char *peer_word_name(int word);
 void *peer_stream(void *stream);    /* NULL: the thread's own default stream */
 
 /* Stream operations of the driver (gpu.c); false: there are none on this GPU. */
 bool peer_has_stream_words(int gpu);
 sundog_status peer_stream_write(void *stream, uint64_t *word, uint64_t value);
 sundog_status peer_stream_wait(void *stream, uint64_t *word, uint64_t value);
+
+/* The hooks of that name (wait.c). */
+sundog_status peer_wait(sundog_exchange *exchange, void *stream);
+sundog_status peer_finish(sundog_exchange *exchange);
+void peer_quiesce(sundog_exchange *exchange);
 
 extern const halo_hooks halo_peer_hooks;
 #endif

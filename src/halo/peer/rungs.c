@@ -98,7 +98,7 @@ static sundog_status stream_forward_begin(sundog_exchange *exchange)
     for (int m = 0; m < halo_route_of(exchange)->n_messages && !exchange->lockstep; m++)
         if (layout->recv[m].n > 0)
             BASE_TRY(set_word(exchange, layout->recv[m].peer_space, exchange->forward_epoch));
-    return SUNDOG_OK;
+    return peer_mark(exchange, exchange->stream);
 }
 
 static sundog_status stream_forward_end(sundog_exchange *exchange)
@@ -120,7 +120,7 @@ static sundog_status stream_forward_end(sundog_exchange *exchange)
             BASE_TRY(wait_word(exchange, recv->arrived, SUNDOG_WORD_ARRIVED, recv->peer, w,
                                epoch));
     }
-    return SUNDOG_OK;
+    return peer_mark(exchange, exchange->stream);
 }
 
 static sundog_status stream_return(sundog_exchange *exchange, int m)
@@ -167,7 +167,7 @@ static sundog_status stream_reverse_end(sundog_exchange *exchange)
     }
     for (int g = 0; g < exchange->device->layout.n_groups && !staged; g++)
         BASE_TRY(stream_add(exchange, g));
-    return SUNDOG_OK;
+    return peer_mark(exchange, exchange->stream);
 }
 
 /* ---- mpi ------------------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ static sundog_status mpi_forward_end(sundog_exchange *exchange)
         BASE_TRY(mpi_send(exchange, nth_send(exchange, i)));
         BASE_TRY(mpi_receive(exchange, nth_recv(exchange, i)));
     }
-    return SUNDOG_OK;
+    return peer_mark(exchange, exchange->stream);
 }
 
 /* Ghosts are packed into the inbox, which is free: the peer writes to it in a forward only, and

@@ -224,6 +224,8 @@ static sundog_status time_pingpong(bench_rank *b, const sundog_view *view, pingp
 {
     unsigned long long ns = 0;
     for (int warm = 0; warm < 2; warm++) {
+        TRY_CUDA(b, cudaMemsetAsync(d_ns, 0, sizeof *d_ns, b->stream));
+        TRY_CUDA(b, cudaStreamSynchronize(b->stream));
         TRY(sundog_team_barrier(b->team));
         TRY_CUDA(b, (cudaError_t)pingpong_launch(view, kind, b->rank == 0, PINGPONGS, n_blocks,
                                                  d_ns, b->stream));

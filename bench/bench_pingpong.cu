@@ -1,11 +1,15 @@
 /* See bench_pingpong.h.
  *
- *   grid     blocks take chunks b, b + blocks, ... of view.forward, the same ones in every epoch
- *   waits    store, bulk: every block for the whole message; flit: every thread for its flits
+ *   grid     blocks (bulk: warps) take chunks b, b + blocks, ... of view.forward, the same ones in
+ *            every epoch; what they have to know of the first one is looked up before all epochs,
+ *            as a kernel that stays on the GPU would do
+ *   waits    store, bulk: every block for the whole message; flit: every block for as many rows as
+ *            it sends
  *   signals  as the pieces do
  *
- * Nobody is more than one epoch ahead: a block sends epoch e + 1 when its own part of the answer to
- * epoch e is here. So lockstep holds, and no credit is needed.
+ * Rows are read anew in every epoch, after the wait, and ghosts are stored to their rows. Nobody is
+ * more than one epoch ahead: a block sends epoch e + 1 when its own part of the answer to epoch e
+ * is here. So lockstep holds, and no credit is needed.
  */
 #include "bench_pingpong.h"
 
@@ -15,65 +19,123 @@ namespace cg = cooperative_groups;
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
+/* A chunk and its message. */
+typedef struct job {
+    sundog_view_chunk chunk;
+    sundog_view_send send;
+} job;
+
+static __device__ job job_of(const sundog_view *view, int i)
+{
+    const sundog_view_chunk chunk = view->forward[i];
+    return {chunk, view->send[chunk.message]};
+}
+
+/* Number of this group among all that send: a block or a warp. */
 template <pingpong_kind KIND>
-static __device__ void speak(const sundog_view *view, uint64_t epoch, char (*buffer)[1])
+static __device__ int first_job(void)
+{
+    return KIND == PINGPONG_BULK ? (int)(blockIdx.x * WARPS + threadIdx.x / 32) : (int)blockIdx.x;
+}
+
+template <pingpong_kind KIND>
+static __device__ void speak(const sundog_view *view, uint64_t epoch, char (*buffer)[1],
+                             int n_sends, const job &known)
 {
     const auto block = cg::this_thread_block();
-    if constexpr (KIND == PINGPONG_BULK) {
-        const auto warp = cg::tiled_partition<32>(block);
-        char *mine = (char *)buffer + threadIdx.x / 32 * SUNDOG_BULK_BUFFER;
-        for (int i = (int)(blockIdx.x * WARPS + threadIdx.x / 32); i < view->n_forward;
-             i += (int)gridDim.x * WARPS) {
-            const sundog_view_chunk chunk = view->forward[i];
-            const sundog_view_send send = view->send[chunk.message];
-            sundog_send_when_ready(view, warp, chunk, send, epoch);
-            sundog_send_bulk(view, warp, mine, chunk);
-            sundog_send_done(view, warp, chunk, send, epoch);
-        }
-    } else {
-        for (int i = (int)blockIdx.x; i < view->n_forward; i += (int)gridDim.x) {
-            const sundog_view_chunk chunk = view->forward[i];
-            if (chunk.kind != SUNDOG_CHUNK_SEND) continue;
-            if (KIND == PINGPONG_FLIT) sundog_send_flits(view, block, chunk, epoch);
-            else sundog_send_chunk(view, block, chunk, epoch);
+    const int first = first_job<KIND>();
+    const int step = (int)gridDim.x * (KIND == PINGPONG_BULK ? WARPS : 1);
+    for (int i = first; i < n_sends; i += step) {
+        const job now = i == first ? known : job_of(view, i);
+        if constexpr (KIND == PINGPONG_BULK) {
+            const auto warp = cg::tiled_partition<32>(block);
+            sundog_send_when_ready(view, warp, now.chunk, now.send, epoch);
+            sundog_send_bulk(view, warp, (char *)buffer + threadIdx.x / 32 * SUNDOG_BULK_BUFFER,
+                             now.chunk);
+            sundog_send_done(view, warp, now.chunk, now.send, epoch);
+        } else if constexpr (KIND == PINGPONG_STORE) {
+            sundog_send_when_ready(view, block, now.chunk, now.send, epoch);
+            sundog_send_rows(view, block, now.chunk);
+            sundog_send_done(view, block, now.chunk, now.send, epoch);
+        } else {
+            sundog_send_flits(view, block, now.chunk, epoch);
         }
     }
 }
 
-/* Flits: a block reads what the peer's same block has sent. */
+/* Flits: a block reads what the peer's same block has sent; halves are equal. */
 template <pingpong_kind KIND>
-static __device__ void listen(const sundog_view *view, uint64_t epoch)
+static __device__ void listen(const sundog_view *view, uint64_t epoch, int n_sends)
 {
     const auto block = cg::this_thread_block();
-    if constexpr (KIND == PINGPONG_FLIT) {
-        const int n_sends = view->n_forward / 2;    /* equal halves: one pulse, equal sizes */
+    if constexpr (KIND == PINGPONG_FLIT)
         for (int i = (int)blockIdx.x; i < n_sends; i += (int)gridDim.x)
             sundog_receive_flits(view, block, view->forward[n_sends + i], epoch);
-    } else {
-        for (int m = 0; m < view->n_messages; m++) sundog_wait_stage(view, block, m, epoch);
-    }
+    else
+        for (int m = 0; m < view->n_messages; m++) sundog_wait_arrived(view, block, m, epoch);
+    block.sync();
 }
 
+template <pingpong_kind KIND>
+static __device__ uint64_t converse(const sundog_view *view, bool first, uint64_t begin,
+                                    uint64_t end, char (*buffer)[1])
+{
+    const int n_sends = KIND == PINGPONG_FLIT ? view->n_forward / 2 : view->n_forward;
+    const job known = job_of(view, min(first_job<KIND>(), n_sends - 1));
+    uint64_t start = 0;
+    for (uint64_t epoch = begin; epoch < end; epoch++) {
+        if (first) speak<KIND>(view, epoch, buffer, n_sends, known);
+        listen<KIND>(view, epoch, n_sends);
+        if (!first) speak<KIND>(view, epoch, buffer, n_sends, known);
+        if (epoch == begin) start = sundog_clock_ns();
+    }
+    return start;
+}
+
+/* A flit and a chunk for each thread and block at most. */
+static __device__ uint64_t converse_in_flits(const sundog_view *view, bool first, uint64_t begin,
+                                             uint64_t end)
+{
+    const auto block = cg::this_thread_block();
+    const job now = job_of(view, (int)blockIdx.x);
+    const sundog_view_chunk back = view->forward[view->n_forward / 2 + (int)blockIdx.x];
+    const bool sends = (int)threadIdx.x < now.chunk.n * view->n_flits;
+    const bool receives = (int)threadIdx.x < back.n * view->n_flits;
+    sundog_wait wait = {SUNDOG_WORD_FLIT, view->recv[back.message].peer, back.message, begin};
+    sundog_flit_sending sending;
+    sundog_flit_receiving receiving;
+    if (sends) sending = sundog_flit_to_send(view, now.chunk, now.send, threadIdx.x);
+    if (receives) receiving = sundog_flit_to_receive(view, back, threadIdx.x);
+    uint64_t start = 0;
+    for (; wait.wanted < end; wait.wanted++) {
+        if (first && sends) sundog_flit_send(view, now.chunk, now.send, sending, wait.wanted);
+        if (receives) sundog_flit_receive(view, receiving, wait);
+        block.sync();
+        if (!first && sends) sundog_flit_send(view, now.chunk, now.send, sending, wait.wanted);
+        if (wait.wanted == begin) start = sundog_clock_ns();
+    }
+    return start;
+}
+
+/* ns: the longest time of a block. */
 template <pingpong_kind KIND>
 __global__ void __launch_bounds__(THREADS)
     pingpong_kernel(const __grid_constant__ sundog_view view, int first, int n_epochs,
                     unsigned long long *ns)
 {
     extern __shared__ __align__(128) char buffer[][1];
-    const uint64_t begin = sundog_forward_epoch(&view);
-    uint64_t start = 0;
-    for (uint64_t epoch = begin; epoch < begin + (uint64_t)n_epochs; epoch++) {
-        if (first) speak<KIND>(&view, epoch, buffer);
-        listen<KIND>(&view, epoch);
-        if (!first) speak<KIND>(&view, epoch, buffer);
-        if (epoch == begin) start = sundog_clock_ns();
-    }
+    const uint64_t begin = sundog_forward_epoch(&view), end = begin + (uint64_t)n_epochs;
+    uint64_t start;
+    if (KIND == PINGPONG_FLIT && (int)gridDim.x == view.n_forward / 2 &&
+        view.forward[0].n * view.n_flits <= THREADS)
+        start = converse_in_flits(&view, first, begin, end);
+    else start = converse<KIND>(&view, first, begin, end, buffer);
     __syncthreads();
     if (threadIdx.x != 0) return;
-    if (blockIdx.x == 0) *ns = sundog_clock_ns() - start;
+    atomicMax(ns, (unsigned long long)(sundog_clock_ns() - start));
     if (sundog_arrive_gpu(&view.counts->blocks_done[0]) + 1 != gridDim.x) return;
     view.counts->blocks_done[0] = 0;
-    view.counts->forward = begin + (uint64_t)n_epochs - 1;
+    view.counts->forward = end - 1;
 }
 
 static size_t shared_bytes(pingpong_kind kind)

@@ -12,8 +12,8 @@ extern "C" {
 typedef enum pingpong_kind { PINGPONG_STORE, PINGPONG_BULK, PINGPONG_FLIT } pingpong_kind;
 
 /* n_epochs forwards of a bound exchange in lockstep with one pulse, both ways; the rank that is
- * `first` speaks first. *d_ns gets the time from its first answer to its last. Returns a
- * cudaError_t. */
+ * `first` speaks first. *d_ns, 0 before, gets the time from its first answer to its last, of the
+ * slowest block. Returns a cudaError_t. */
 int pingpong_launch(const sundog_view *view, pingpong_kind kind, int first, int n_epochs,
                     int n_blocks, unsigned long long *d_ns, sundog_stream stream);
 /* As many blocks as can be resident at once, with `n_sharing` such kernels on the GPU. */

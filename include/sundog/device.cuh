@@ -6,18 +6,20 @@
  *   sender: all blocks of a message            | receiver
  *   1 one thread acquires space >= F, barrier  |
  *   2 store rows into the peer's ghosts        |
- *   3 barrier; one thread arrives on the       |
- *     message's counter, acq_rel at GPU scope  |
- *   4 the last one to arrive: fence and        | 1 one thread acquires arrived >= F at system
- *     release arrived = F at system scope      |   scope, barrier
+ *   3 barrier; where chunks share a word, one  |
+ *     thread arrives on its counter, acq_rel   |
+ *     at GPU scope, and the last goes on       |
+ *   4 fence and release of the chunk's word    | 1 a thread for each word acquires arrived >= F
+ *     arrived = F at system scope              |   at system scope, barrier
  *                                              | 2 loads past the L1 cache: a sector may straddle
  *                                              |   rows that were read before
  *
  * Arriving needs acquire as well as release: the last block's release must cover what the others
- * stored before they arrived.
+ * stored before they arrived. It costs a microsecond, hence the many words of a message.
  *
  * Flits. Sixteen bytes are stored and loaded in one access, 12 bytes of payload and the epoch: a
- * row that carries the epoch is whole. No fence, no signal, no counter; two copies by parity.
+ * row that carries the epoch is whole. No fence, no signal, no counter; two copies by parity. That
+ * a copy may be overwritten needs no fence either: who has seen the epoch has the payload with it.
  *
  * Bulk. A warp gathers rows into shared memory and hands them to the copy engine in one store; the
  * writes (not only the reads) are waited for before the message's counter.
@@ -61,6 +63,15 @@ SUNDOG_DEVICE uint64_t sundog_acquire_gpu(const uint64_t *word)
 SUNDOG_DEVICE void sundog_release_gpu(uint64_t *word, uint64_t value)
 {
     asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
+/* Arrive without ordering anything. */
+SUNDOG_DEVICE uint32_t sundog_arrive_relaxed(uint32_t *counter)
+{
+    uint32_t before;
+    asm volatile("atom.add.relaxed.gpu.global.u32 %0, [%1], 1;"
+                 : "=r"(before) : "l"(counter) : "memory");
+    return before;
 }
 
 /* Behind sundog_fence_system() this is a release of everything that the fence covers. */
@@ -200,27 +211,31 @@ SUNDOG_DEVICE bool sundog_reached(uint64_t seen, uint64_t wanted)
     return (int64_t)(seen - wanted) >= 0;
 }
 
-/* One thread waits until a word of this GPU, set by a peer, reaches the epoch. */
-SUNDOG_DEVICE void sundog_wait_system(const sundog_view *view, const sundog_word *word,
+/* (Here and below the clock is left alone until a wait has become a long one.)
+ * One thread waits until a word of this GPU, set by a peer, reaches the epoch. */
+SUNDOG_DEVICE void sundog_wait_system(const sundog_view *view, const uint64_t *word,
                                       sundog_wait wait)
 {
-    uint64_t seen = sundog_acquire_system(&word->value), since = 0;
+    uint64_t seen = sundog_acquire_system(word), since = 0;
     for (uint32_t look = 1; !sundog_reached(seen, wait.wanted); look++) {
-        if (look == 1) since = sundog_clock_ns();
-        if (look % SUNDOG_LOOKS == 0 && sundog_hopeless(view, wait, seen, since)) return;
-        seen = sundog_acquire_system(&word->value);
+        if (look % SUNDOG_LOOKS == 0) {
+            if (since == 0) since = sundog_clock_ns();
+            if (sundog_hopeless(view, wait, seen, since)) return;
+        }
+        seen = sundog_acquire_system(word);
     }
 }
 
 /* The same for a word that other blocks of this GPU set. */
-SUNDOG_DEVICE void sundog_wait_gpu(const sundog_view *view, const sundog_word *word,
-                                   sundog_wait wait)
+SUNDOG_DEVICE void sundog_wait_gpu(const sundog_view *view, const uint64_t *word, sundog_wait wait)
 {
-    uint64_t seen = sundog_acquire_gpu(&word->value), since = 0;
+    uint64_t seen = sundog_acquire_gpu(word), since = 0;
     for (uint32_t look = 1; !sundog_reached(seen, wait.wanted); look++) {
-        if (look == 1) since = sundog_clock_ns();
-        if (look % SUNDOG_LOOKS == 0 && sundog_hopeless(view, wait, seen, since)) return;
-        seen = sundog_acquire_gpu(&word->value);
+        if (look % SUNDOG_LOOKS == 0) {
+            if (since == 0) since = sundog_clock_ns();
+            if (sundog_hopeless(view, wait, seen, since)) return;
+        }
+        seen = sundog_acquire_gpu(word);
     }
 }
 
@@ -231,8 +246,10 @@ SUNDOG_DEVICE sundog_flit sundog_flit_wait(const sundog_view *view, const sundog
     sundog_flit flit = sundog_flit_load(from);
     uint64_t since = 0;
     for (uint32_t look = 1; flit.epoch != (uint32_t)wait.wanted; look++) {
-        if (look == 1) since = sundog_clock_ns();
-        if (look % SUNDOG_LOOKS == 0 && sundog_hopeless(view, wait, flit.epoch, since)) break;
+        if (look % SUNDOG_LOOKS == 0) {
+            if (since == 0) since = sundog_clock_ns();
+            if (sundog_hopeless(view, wait, flit.epoch, since)) break;
+        }
         flit = sundog_flit_load(from);
     }
     return flit;
@@ -427,24 +444,51 @@ SUNDOG_DEVICE void sundog_bulk_rows(const Group &warp, char *buffer,
 
 /* ---- rows by flits --------------------------------------------------------------------------- */
 
-/* Flit j of a row. */
-SUNDOG_DEVICE sundog_flit sundog_flit_of(const sundog_view_field &field, int64_t row, int j)
+/* Where the payload of a flit lies in a row: n components of `unit` bytes. */
+typedef struct sundog_payload {
+    char *at;
+    int32_t unit, n;
+} sundog_payload;
+
+/* Of flit j of the row. */
+SUNDOG_DEVICE sundog_payload sundog_payload_of(const sundog_view_field &field, int64_t row, int j)
+{
+    const int unit = field.type == SUNDOG_INT8 ? 1
+                     : field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64 ? 8 : 4;
+    const int most = unit == 8 ? 1 : 12 / unit;
+    return {field.rows + row * field.stride + j * most * unit, unit,
+            min(most, field.width - j * most)};
+}
+
+SUNDOG_DEVICE sundog_flit sundog_payload_load(const sundog_payload &from)
 {
     sundog_flit flit = {{0, 0, 0}, 0};
-    const char *from = field.rows + row * field.stride;
-    if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64) {
-        const uint64_t value = __ldcg((const uint64_t *)from + j);
+    if (from.unit == 4) {
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            if (c < from.n) flit.payload[c] = __ldcg((const uint32_t *)from.at + c);
+    } else if (from.unit == 8) {
+        const uint64_t value = __ldcg((const uint64_t *)from.at);
         flit.payload[0] = (uint32_t)value;
         flit.payload[1] = (uint32_t)(value >> 32);
-    } else if (field.type == SUNDOG_INT8) {
-        for (int b = 0; b < 12 && 12 * j + b < field.width; b++)
-            flit.payload[b / 4] |= (uint32_t)__ldcg((const uint8_t *)from + 12 * j + b)
-                                   << 8 * (b % 4);
     } else {
-        for (int c = 0; c < 3 && 3 * j + c < field.width; c++)
-            flit.payload[c] = __ldcg((const uint32_t *)from + 3 * j + c);
+        for (int b = 0; b < from.n; b++)
+            flit.payload[b / 4] |= (uint32_t)__ldcg((const uint8_t *)from.at + b) << 8 * (b % 4);
     }
     return flit;
+}
+
+SUNDOG_DEVICE void sundog_payload_store(const sundog_payload &to, sundog_flit flit)
+{
+    if (to.unit == 4) {
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            if (c < to.n) ((uint32_t *)to.at)[c] = flit.payload[c];
+    } else if (to.unit == 8) {
+        *(uint64_t *)to.at = (uint64_t)flit.payload[1] << 32 | flit.payload[0];
+    } else {
+        for (int b = 0; b < to.n; b++) to.at[b] = (char)(flit.payload[b / 4] >> 8 * (b % 4));
+    }
 }
 
 SUNDOG_DEVICE void sundog_flit_shift(const sundog_view_field &field, sundog_flit *flit, int j,
@@ -463,19 +507,25 @@ SUNDOG_DEVICE void sundog_flit_shift(const sundog_view_field &field, sundog_flit
     }
 }
 
-SUNDOG_DEVICE void sundog_flit_unpack(const sundog_view_field &field, int64_t row, int j,
-                                      sundog_flit flit)
+/* The flits of a row, over all fields: number q is flit j of field f. */
+typedef struct sundog_flit_number {
+    int32_t f, j;
+} sundog_flit_number;
+
+SUNDOG_DEVICE sundog_flit_number sundog_flit_of_row(const sundog_view *view, int q)
 {
-    char *to = field.rows + row * field.stride;
-    if (field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64) {
-        ((uint64_t *)to)[j] = (uint64_t)flit.payload[1] << 32 | flit.payload[0];
-    } else if (field.type == SUNDOG_INT8) {
-        for (int b = 0; b < 12 && 12 * j + b < field.width; b++)
-            to[12 * j + b] = (char)(flit.payload[b / 4] >> 8 * (b % 4));
-    } else {
-        for (int c = 0; c < 3 && 3 * j + c < field.width; c++)
-            ((uint32_t *)to)[3 * j + c] = flit.payload[c];
-    }
+    int f = 0;
+    while (q >= view->field[f].n_flits) q -= view->field[f++].n_flits;
+    return {f, q};
+}
+
+/* The same over the fields that are added in reverse. */
+SUNDOG_DEVICE sundog_flit_number sundog_flit_of_sums(const sundog_view *view, int q)
+{
+    int f = 0;
+    for (; !view->field[f].sums || q >= view->field[f].n_flits; f++)
+        if (view->field[f].sums) q -= view->field[f].n_flits;
+    return {f, q};
 }
 
 /* ---- forward: one chunk ---------------------------------------------------------------------- */
@@ -488,14 +538,28 @@ SUNDOG_DEVICE void sundog_announce_space(const sundog_view *view, const Group &g
     if (view->lockstep) return;
     for (int m = (int)group.thread_rank(); m < view->n_messages; m += (int)group.size())
         if (view->recv[m].n > 0)
-            sundog_release_system(&view->recv[m].peer_space->value, epoch);
+            sundog_release_system(view->recv[m].peer_space, epoch);
 }
 
-SUNDOG_DEVICE void sundog_wait_arrived(const sundog_view *view, int message, uint64_t epoch)
+/* All flits of the epoch are read: the peers may store those of epoch + 2. One group. */
+template <class Group>
+SUNDOG_DEVICE void sundog_announce_flits(const sundog_view *view, const Group &group,
+                                         uint64_t epoch)
+{
+    if (view->lockstep) return;
+    for (int m = (int)group.thread_rank(); m < view->n_messages; m += (int)group.size())
+        if (view->recv[m].n > 0) sundog_set_system(view->recv[m].peer_space, epoch);
+}
+
+/* Each thread of a group waits for some of a message's words: all of them after a barrier. */
+template <class Group>
+SUNDOG_DEVICE void sundog_wait_arrived(const sundog_view *view, const Group &group, int message,
+                                       uint64_t epoch)
 {
     const sundog_view_recv *recv = &view->recv[message];
-    sundog_wait wait = {SUNDOG_WORD_ARRIVED, recv->peer, message, epoch};
-    if (recv->n > 0) sundog_wait_system(view, recv->arrived, wait);
+    const sundog_wait wait = {SUNDOG_WORD_ARRIVED, recv->peer, message, epoch};
+    for (int w = (int)group.thread_rank(); w < recv->n_arrived; w += (int)group.size())
+        sundog_wait_system(view, recv->arrived + w, wait);
 }
 
 /* What must be before the rows of a chunk can be stored. `send` is the chunk's message, copied
@@ -506,15 +570,25 @@ SUNDOG_DEVICE void sundog_send_when_ready(const sundog_view *view, const Group &
                                           const sundog_view_send &send, uint64_t epoch)
 {
     if (view->lockstep && chunk.source < 0) return;
-    if (group.thread_rank() == 0) {
+    if (!view->lockstep && group.thread_rank() == 0) {
         sundog_wait wait = {SUNDOG_WORD_SPACE, send.peer, chunk.message, epoch};
-        if (!view->lockstep) sundog_wait_system(view, send.space, wait);
-        if (chunk.source >= 0) sundog_wait_arrived(view, chunk.source, epoch);
+        sundog_wait_system(view, send.space, wait);
     }
+    if (chunk.source >= 0) sundog_wait_arrived(view, group, chunk.source, epoch);
     group.sync();
 }
 
-/* Rows of a chunk are stored; the last chunk of the message signals. */
+/* One thread, behind a barrier: are all chunks done that signal by word w of the message? */
+SUNDOG_DEVICE bool sundog_last_of_word(uint32_t *counters, int w, int n_chunks, int per_word)
+{
+    const int n = min(per_word, n_chunks - w * per_word);
+    if (n == 1) return true;
+    if (sundog_arrive_gpu(counters + w) + 1 != (uint32_t)n) return false;
+    counters[w] = 0;
+    return true;
+}
+
+/* Rows of a chunk are stored; the last chunk of its word signals. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_done(const sundog_view *view, const Group &group,
                                     const sundog_view_chunk &chunk, const sundog_view_send &send,
@@ -522,12 +596,11 @@ SUNDOG_DEVICE void sundog_send_done(const sundog_view *view, const Group &group,
 {
     group.sync();
     if (group.thread_rank() != 0) return;
-    if (send.n_chunks > 1) {
-        if (sundog_arrive_gpu(&view->sent[chunk.message]) + 1 != (uint32_t)send.n_chunks) return;
-        view->sent[chunk.message] = 0;
-    }
+    if (!sundog_last_of_word(view->sent + send.first_word, chunk.word, send.n_chunks,
+                             send.per_word))
+        return;
     sundog_fence_system();
-    sundog_set_system(&send.peer_arrived->value, epoch);
+    sundog_set_system(send.peer_arrived + chunk.word, epoch);
 }
 
 SUNDOG_DEVICE sundog_rows sundog_destination(const sundog_view *view,
@@ -577,49 +650,103 @@ SUNDOG_DEVICE void sundog_send_bulk(const sundog_view *view, const Group &warp, 
     if (warp.thread_rank() == 0) sundog_bulk_wait_written();
 }
 
-/* The flits that hold ghost entry i of this rank, in the copy of this epoch. */
-SUNDOG_DEVICE const sundog_flit *sundog_flits_of(const sundog_view *view, int64_t entry,
-                                                 uint64_t epoch)
+/* A flit that a thread sends: where its payload is, or (source not NULL) which flit brings it, and
+ * where it goes; addresses are those of parity 0. Looked up before anything is waited for. */
+typedef struct sundog_flit_sending {
+    sundog_payload own;
+    const sundog_flit *source;
+    sundog_flit *to;
+    sundog_flit_number number;
+} sundog_flit_sending;
+
+/* Flit e of a chunk, 0 .. chunk.n * view->n_flits - 1. (Staged: the ghosts of a message are one
+ * range of rows.) */
+SUNDOG_DEVICE sundog_flit_sending sundog_flit_to_send(const sundog_view *view,
+                                                      const sundog_view_chunk &chunk,
+                                                      const sundog_view_send &send, uint32_t e)
 {
-    return view->flits + (int64_t)(epoch & 1) * view->flit_stride + entry * view->n_flits;
+    const uint32_t n_flits = (uint32_t)view->n_flits;
+    const uint32_t k = n_flits == 1 ? e : e / n_flits, q = e - k * n_flits;
+    const int32_t i = chunk.first + (int32_t)k, row = view->src[i], place = view->place[i];
+    sundog_flit_sending sending;
+    sending.number = sundog_flit_of_row(view, (int)q);
+    sending.own = sundog_payload_of(view->field[sending.number.f], row, sending.number.j);
+    sending.to = send.peer_flits + (int64_t)place * n_flits + q;
+    sending.source = NULL;
+    if (chunk.source >= 0) {
+        const int32_t first = view->recv[chunk.source].first;
+        sending.source = view->flits + (first + (int64_t)(row - view->ghost[first])) * n_flits + q;
+    }
+    return sending;
 }
 
-/* Send a chunk as flits. Rows that an earlier message brings are taken from its flits. (Staged:
- * the ghosts of a message are one range of rows.) */
+SUNDOG_DEVICE void sundog_flit_send(const sundog_view *view, const sundog_view_chunk &chunk,
+                                    const sundog_view_send &send,
+                                    const sundog_flit_sending &sending, uint64_t epoch)
+{
+    const int64_t parity = (int64_t)(epoch & 1);
+    sundog_flit flit;
+    if (sending.source) {
+        const sundog_wait wait = {SUNDOG_WORD_FLIT, view->recv[chunk.source].peer, chunk.source,
+                                  epoch};
+        flit = sundog_flit_wait(view, sending.source + parity * view->flit_stride, wait);
+    } else {
+        flit = sundog_payload_load(sending.own);
+    }
+    if (chunk.n_shifts > 0)
+        sundog_flit_shift(view->field[sending.number.f], &flit, sending.number.j,
+                          view->shift + chunk.shift, chunk.n_shifts);
+    flit.epoch = (uint32_t)epoch;
+    sundog_flit_store(sending.to + parity * send.peer_flit_stride, flit);
+}
+
+/* Send a chunk as flits. Rows that an earlier message brings are taken from its flits. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_flits(const sundog_view *view, const Group &group,
                                      const sundog_view_chunk &chunk, uint64_t epoch)
 {
-    const sundog_view_send *send = &view->send[chunk.message];
-    const sundog_view_recv *source = chunk.source >= 0 ? &view->recv[chunk.source] : NULL;
+    const sundog_view_send send = view->send[chunk.message];
+    const uint32_t n = (uint32_t)(chunk.n * view->n_flits);
+    uint32_t e = group.thread_rank();
+    sundog_flit_sending sending;
+    if (e < n) sending = sundog_flit_to_send(view, chunk, send, e);
     if (!view->lockstep) {          /* two copies: the one of epoch - 2 must have been read */
-        sundog_wait wait = {SUNDOG_WORD_SPACE, send->peer, chunk.message, epoch - 2};
-        if (group.thread_rank() == 0) sundog_wait_system(view, send->space, wait);
+        sundog_wait wait = {SUNDOG_WORD_SPACE, send.peer, chunk.message, epoch - 2};
+        if (group.thread_rank() == 0) sundog_wait_system(view, send.space, wait);
         group.sync();
     }
-    sundog_flit *to = send->peer_flits + (int64_t)(epoch & 1) * send->peer_flit_stride;
-    for (int f = 0; f < view->n_fields; f++) {
-        const sundog_view_field &field = view->field[f];
-        const uint32_t per_row = (uint32_t)field.n_flits;
-        for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
-             e += group.size()) {
-            const uint32_t k = per_row == 1 ? e : e / per_row, j = e - k * per_row;
-            const int32_t i = chunk.first + (int32_t)k, row = view->src[i];
-            sundog_flit flit;
-            if (source) {
-                sundog_wait wait = {SUNDOG_WORD_FLIT, source->peer, chunk.source, epoch};
-                const int64_t entry = source->first + (int64_t)(row - view->ghost[source->first]);
-                flit = sundog_flit_wait(view, sundog_flits_of(view, entry, epoch) +
-                                        field.first_flit + j, wait);
-            } else {
-                flit = sundog_flit_of(field, row, (int)j);
-            }
-            sundog_flit_shift(field, &flit, (int)j, view->shift + chunk.shift, chunk.n_shifts);
-            flit.epoch = (uint32_t)epoch;
-            sundog_flit_store(to + (int64_t)view->place[i] * view->n_flits + field.first_flit + j,
-                              flit);
-        }
+    while (e < n) {
+        sundog_flit_send(view, chunk, send, sending, epoch);
+        e += group.size();
+        if (e < n) sending = sundog_flit_to_send(view, chunk, send, e);
     }
+}
+
+/* A flit that a thread receives: where it comes (parity 0), and the row's place for its payload. */
+typedef struct sundog_flit_receiving {
+    sundog_payload own;
+    const sundog_flit *from;
+} sundog_flit_receiving;
+
+/* Flit e of a chunk of kind RECEIVE. */
+SUNDOG_DEVICE sundog_flit_receiving sundog_flit_to_receive(const sundog_view *view,
+                                                           const sundog_view_chunk &chunk,
+                                                           uint32_t e)
+{
+    const uint32_t n_flits = (uint32_t)view->n_flits;
+    const uint32_t k = n_flits == 1 ? e : e / n_flits, q = e - k * n_flits;
+    const int32_t i = chunk.first + (int32_t)k;
+    const sundog_flit_number number = sundog_flit_of_row(view, (int)q);
+    return {sundog_payload_of(view->field[number.f], view->ghost[i], number.j),
+            view->flits + (int64_t)i * n_flits + q};
+}
+
+SUNDOG_DEVICE void sundog_flit_receive(const sundog_view *view,
+                                       const sundog_flit_receiving &receiving, sundog_wait wait)
+{
+    const int64_t parity = (int64_t)(wait.wanted & 1);
+    sundog_payload_store(receiving.own,
+                         sundog_flit_wait(view, receiving.from + parity * view->flit_stride, wait));
 }
 
 /* Unpack a chunk of ghosts as its flits come. */
@@ -629,18 +756,9 @@ SUNDOG_DEVICE void sundog_receive_flits(const sundog_view *view, const Group &gr
 {
     const sundog_wait wait = {SUNDOG_WORD_FLIT, view->recv[chunk.message].peer, chunk.message,
                               epoch};
-    for (int f = 0; f < view->n_fields; f++) {
-        const sundog_view_field &field = view->field[f];
-        const uint32_t per_row = (uint32_t)field.n_flits;
-        for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
-             e += group.size()) {
-            const uint32_t k = per_row == 1 ? e : e / per_row, j = e - k * per_row;
-            const int32_t i = chunk.first + (int32_t)k;
-            sundog_flit_unpack(field, view->ghost[i], (int)j,
-                               sundog_flit_wait(view, sundog_flits_of(view, i, epoch) +
-                                                field.first_flit + j, wait));
-        }
-    }
+    const uint32_t n = (uint32_t)(chunk.n * view->n_flits);
+    for (uint32_t e = group.thread_rank(); e < n; e += group.size())
+        sundog_flit_receive(view, sundog_flit_to_receive(view, chunk, e), wait);
 }
 
 /* ---- reverse: one chunk ---------------------------------------------------------------------- */
@@ -659,7 +777,7 @@ SUNDOG_DEVICE void sundog_return_when_ready(const sundog_view *view, const Group
         for (int u = 0; u < recv.n_users; u++) {
             const int later = view->user[recv.first_user + u];
             sundog_wait added = {SUNDOG_WORD_ADDED, view->send[later].peer, later, epoch};
-            sundog_wait_gpu(view, &view->added[later], added);
+            sundog_wait_gpu(view, &view->added[later].value, added);
         }
     }
     group.sync();
@@ -672,13 +790,11 @@ SUNDOG_DEVICE void sundog_return_done(const sundog_view *view, const Group &grou
 {
     group.sync();
     if (group.thread_rank() != 0) return;
-    if (recv.n_chunks > 1) {
-        if (sundog_arrive_gpu(&view->returned[chunk.message]) + 1 != (uint32_t)recv.n_chunks)
-            return;
-        view->returned[chunk.message] = 0;
-    }
+    if (!sundog_last_of_word(view->returned + recv.first_word, chunk.word, recv.n_chunks,
+                             recv.per_word))
+        return;
     sundog_fence_system();
-    sundog_set_system(&recv.peer_sums->value, epoch);
+    sundog_set_system(recv.peer_sums + chunk.word, epoch);
 }
 
 /* Store the ghosts of a chunk into the owner's slot. */
@@ -727,56 +843,97 @@ SUNDOG_DEVICE void sundog_return_flits(const sundog_view *view, const Group &gro
     const sundog_view_recv recv = view->recv[chunk.message];
     sundog_return_when_ready(view, group, chunk, recv, epoch, epoch - 2);
     sundog_flit *to = recv.peer_sum_flits + (int64_t)(epoch & 1) * recv.peer_sum_flit_stride;
-    for (int f = 0; f < view->n_fields; f++) {
-        const sundog_view_field &field = view->field[f];
-        const uint32_t per_row = (uint32_t)field.n_flits;
-        if (!field.sums) continue;
-        for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * per_row;
-             e += group.size()) {
-            const uint32_t k = per_row == 1 ? e : e / per_row, j = e - k * per_row;
-            const int32_t i = chunk.first + (int32_t)k;
-            sundog_flit flit = sundog_flit_of(field, view->ghost[i], (int)j);
-            flit.epoch = (uint32_t)epoch;
-            sundog_flit_store(to + (int64_t)(i - recv.first) * view->n_sum_flits +
-                              field.first_sum_flit + j, flit);
-        }
+    const uint32_t n_flits = (uint32_t)view->n_sum_flits;
+    for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * n_flits; e += group.size()) {
+        const uint32_t k = n_flits == 1 ? e : e / n_flits, q = e - k * n_flits;
+        const int32_t i = chunk.first + (int32_t)k;
+        const sundog_flit_number number = sundog_flit_of_sums(view, (int)q);
+        sundog_flit flit = sundog_payload_load(
+            sundog_payload_of(view->field[number.f], view->ghost[i], number.j));
+        flit.epoch = (uint32_t)epoch;
+        sundog_flit_store(to + (int64_t)(i - recv.first) * n_flits + q, flit);
     }
 }
 
 /* ---- reverse: adding ------------------------------------------------------------------------- */
 
-/* Component c of a sum that came back as entry i: from the slot, or from its flit. */
-template <class T, bool FLITS>
-SUNDOG_DEVICE T sundog_sum(const sundog_view *view, const sundog_view_field &field, int64_t i,
-                           int c, sundog_wait wait)
-{
-    if (!FLITS) return __ldcg((const T *)field.sums + i * field.width + c);
-    const int per_flit = sizeof(T) == 4 ? 3 : 1;
-    const sundog_flit flit = sundog_flit_wait(
-        view, view->sum_flits + (int64_t)(wait.wanted & 1) * view->sum_flit_stride +
-              i * view->n_sum_flits + field.first_sum_flit + c / per_flit, wait);
-    if (sizeof(T) == 4) return (T)__uint_as_float(flit.payload[c % 3]);
-    return (T)__hiloint2double((int)flit.payload[1], (int)flit.payload[0]);
-}
-
-template <class T, bool FLITS, class Group>
+template <class T, class Group>
 SUNDOG_DEVICE void sundog_add_field(const sundog_view *view, const Group &group,
-                                    const sundog_view_chunk &chunk,
-                                    const sundog_view_field &field, sundog_wait wait)
+                                    const sundog_view_chunk &chunk, const sundog_view_field &field)
 {
     const uint32_t width = (uint32_t)field.width;
     for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * width; e += group.size()) {
         const uint32_t k = e / width, c = e - k * width;
         const int32_t t = chunk.first + (int32_t)k;
+        const T *sums = (const T *)field.sums + c;
         T *to = (T *)(field.rows + (int64_t)view->add_row[t] * field.stride) + c;
         if (!view->deterministic) {
-            atomicAdd(to, sundog_sum<T, FLITS>(view, field, t, (int)c, wait));
+            atomicAdd(to, __ldcg(sums + (int64_t)t * width));
             continue;
         }
         T sum = __ldcg(to);
         for (int32_t i = view->add_first[t]; i < view->add_first[t + 1]; i++)
-            sum += sundog_sum<T, FLITS>(view, field, view->add_entry[i], (int)c, wait);
+            sum += __ldcg(sums + (int64_t)view->add_entry[i] * width);
         *to = sum;
+    }
+}
+
+/* The components of a flit. */
+SUNDOG_DEVICE float sundog_component(sundog_flit flit, int c, float)
+{
+    return __uint_as_float(flit.payload[c]);
+}
+SUNDOG_DEVICE double sundog_component(sundog_flit flit, int, double)
+{
+    return __hiloint2double((int)flit.payload[1], (int)flit.payload[0]);
+}
+
+/* Flit q of a target's sums, as its terms come: all components of it by one thread. */
+template <class T>
+SUNDOG_DEVICE void sundog_add_flit(const sundog_view *view, const sundog_payload &own, int32_t t,
+                                   int q, sundog_wait wait)
+{
+    constexpr int MOST = sizeof(T) == 4 ? 3 : 1;
+    const int64_t n_flits = view->n_sum_flits;
+    const sundog_flit *from = view->sum_flits + (int64_t)(wait.wanted & 1) * view->sum_flit_stride;
+    T *to = (T *)own.at, sum[MOST];
+    if (!view->deterministic) {
+        const sundog_flit flit = sundog_flit_wait(view, from + t * n_flits + q, wait);
+#pragma unroll
+        for (int c = 0; c < MOST; c++)
+            if (c < own.n) atomicAdd(to + c, sundog_component(flit, c, T()));
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < MOST; c++)
+        if (c < own.n) sum[c] = __ldcg(to + c);
+    for (int32_t i = view->add_first[t]; i < view->add_first[t + 1]; i++) {
+        const sundog_flit flit =
+            sundog_flit_wait(view, from + view->add_entry[i] * n_flits + q, wait);
+#pragma unroll
+        for (int c = 0; c < MOST; c++)
+            if (c < own.n) sum[c] += sundog_component(flit, c, T());
+    }
+#pragma unroll
+    for (int c = 0; c < MOST; c++)
+        if (c < own.n) to[c] = sum[c];
+}
+
+template <class Group>
+SUNDOG_DEVICE void sundog_add_flits(const sundog_view *view, const Group &group,
+                                    const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const int m = view->group_first[chunk.message];
+    const sundog_wait wait = {SUNDOG_WORD_SUM_FLIT, view->send[m].peer, m, epoch};
+    const uint32_t n_flits = (uint32_t)view->n_sum_flits;
+    for (uint32_t e = group.thread_rank(); e < (uint32_t)chunk.n * n_flits; e += group.size()) {
+        const uint32_t k = n_flits == 1 ? e : e / n_flits, q = e - k * n_flits;
+        const int32_t t = chunk.first + (int32_t)k;
+        const sundog_flit_number number = sundog_flit_of_sums(view, (int)q);
+        const sundog_view_field &field = view->field[number.f];
+        const sundog_payload own = sundog_payload_of(field, view->add_row[t], number.j);
+        if (field.type == SUNDOG_FLOAT32) sundog_add_flit<float>(view, own, t, (int)q, wait);
+        else sundog_add_flit<double>(view, own, t, (int)q, wait);
     }
 }
 
@@ -786,36 +943,36 @@ SUNDOG_DEVICE void sundog_add_when_ready(const sundog_view *view, const Group &g
                                          const sundog_view_chunk &chunk, uint64_t epoch)
 {
     const int g = chunk.message;
-    if (!FLITS)
-        for (int m = view->group_first[g] + (int)group.thread_rank(); m < view->group_first[g + 1];
-             m += (int)group.size()) {
-            sundog_wait wait = {SUNDOG_WORD_SUMS, view->send[m].peer, m, epoch};
-            if (view->send[m].n > 0) sundog_wait_system(view, view->send[m].sums, wait);
-        }
+    const int n_words =
+        FLITS ? 0 : (view->group_first[g + 1] - view->group_first[g]) * SUNDOG_MESSAGE_WORDS;
+    for (int i = (int)group.thread_rank(); i < n_words; i += (int)group.size()) {
+        const int m = view->group_first[g] + i / SUNDOG_MESSAGE_WORDS;
+        const int w = i % SUNDOG_MESSAGE_WORDS;
+        const sundog_wait wait = {SUNDOG_WORD_SUMS, view->send[m].peer, m, epoch};
+        if (w < view->send[m].n_sums) sundog_wait_system(view, view->send[m].sums + w, wait);
+    }
     if (group.thread_rank() == 0 && chunk.source >= 0) {
         sundog_wait wait = {SUNDOG_WORD_ADDED, view->rank, chunk.source, epoch};
-        sundog_wait_gpu(view, &view->added[chunk.source], wait);
+        sundog_wait_gpu(view, &view->added[chunk.source].value, wait);
     }
     group.sync();
 }
 
-template <bool FLITS, class Group>
+template <class Group>
 SUNDOG_DEVICE void sundog_add_rows(const sundog_view *view, const Group &group,
-                                   const sundog_view_chunk &chunk, uint64_t epoch)
+                                   const sundog_view_chunk &chunk)
 {
-    const int m = view->group_first[chunk.message];
-    const sundog_wait wait = {SUNDOG_WORD_SUM_FLIT, view->send[m].peer, m, epoch};
     for (int f = 0; f < view->n_fields; f++) {
         const sundog_view_field &field = view->field[f];
         if (!field.sums) continue;
         if (field.type == SUNDOG_FLOAT32)
-            sundog_add_field<float, FLITS>(view, group, chunk, field, wait);
-        else sundog_add_field<double, FLITS>(view, group, chunk, field, wait);
+            sundog_add_field<float>(view, group, chunk, field);
+        else sundog_add_field<double>(view, group, chunk, field);
     }
 }
 
 /* The last chunk of a group to be added says so, here and to the senders. */
-template <class Group>
+template <bool FLITS, class Group>
 SUNDOG_DEVICE void sundog_add_done(const sundog_view *view, const Group &group,
                                    const sundog_view_chunk &chunk, uint64_t epoch)
 {
@@ -826,9 +983,9 @@ SUNDOG_DEVICE void sundog_add_done(const sundog_view *view, const Group &group,
     view->summed[g] = 0;
     sundog_release_gpu(&view->added[g].value, epoch);
     if (view->lockstep) return;
-    sundog_fence_system();
+    if (!FLITS) sundog_fence_system();
     for (int m = view->group_first[g]; m < view->group_first[g + 1]; m++)
-        if (view->send[m].n > 0) sundog_set_system(&view->send[m].peer_room->value, epoch);
+        if (view->send[m].n > 0) sundog_set_system(view->send[m].peer_room, epoch);
 }
 
 /* ---- whole chunks, from inside any kernel ---------------------------------------------------- */
@@ -850,7 +1007,7 @@ template <class Group>
 SUNDOG_DEVICE void sundog_wait_stage(const sundog_view *view, const Group &group, int message,
                                      uint64_t epoch)
 {
-    if (group.thread_rank() == 0) sundog_wait_arrived(view, message, epoch);
+    sundog_wait_arrived(view, group, message, epoch);
     group.sync();
 }
 
@@ -871,7 +1028,8 @@ SUNDOG_DEVICE void sundog_add_chunk(const sundog_view *view, const Group &group,
                                     const sundog_view_chunk &chunk, uint64_t epoch)
 {
     sundog_add_when_ready<FLITS>(view, group, chunk, epoch);
-    sundog_add_rows<FLITS>(view, group, chunk, epoch);
-    sundog_add_done(view, group, chunk, epoch);
+    if (FLITS) sundog_add_flits(view, group, chunk, epoch);
+    else sundog_add_rows(view, group, chunk);
+    sundog_add_done<FLITS>(view, group, chunk, epoch);
 }
 #endif

@@ -17,15 +17,17 @@
  * in which no chunk waits for a later one: blocks that take chunk b, b + blocks, ... cannot block
  * each other as long as all of them are resident.
  *
- * A word is a 64-bit epoch on a cache line of its own, set and never reset (names as in
- * docs/exchange.md: arrived, space, sums, room). The counts of completed forwards and reverses live
- * in device memory, so a captured graph replays them rightly.
+ * A word is a 64-bit epoch, set and never reset (names as in docs/exchange.md: arrived, space,
+ * sums, room). What brings rows, arrived and sums, has up to 32 words a message, side by side, so
+ * that each chunk can signal for itself; `per_word` chunks share one where there are more. The
+ * counts of completed forwards and reverses live in device memory, so a captured graph replays them
+ * rightly.
  */
 #ifndef SUNDOG_VIEW_H
 #define SUNDOG_VIEW_H
 #include <stdint.h>
 
-enum { SUNDOG_VIEW_MAX_FIELDS = 16 };
+enum { SUNDOG_VIEW_MAX_FIELDS = 16, SUNDOG_MESSAGE_WORDS = 32 };
 
 typedef struct sundog_word {
     uint64_t value;
@@ -50,19 +52,24 @@ typedef struct sundog_view_field {
 
 typedef struct sundog_view_send {   /* my rows that the peer mirrors */
     int32_t peer, first, n;
-    int32_t n_chunks;               /* forward: the last one done signals */
-    sundog_word *peer_arrived, *space;          /* forward */
-    sundog_word *sums, *peer_room;              /* reverse */
+    int32_t n_chunks, per_word;     /* forward: the last chunk of a word to be done signals */
+    int32_t first_word;             /* in `sent` */
+    int32_t n_sums;                 /* reverse: words to wait for */
+    uint64_t *peer_arrived;         /* forward, [n_chunks / per_word, rounded up] */
+    uint64_t *space;
+    uint64_t *sums, *peer_room;     /* reverse, sums [n_sums] */
     sundog_flit *peer_flits;        /* of row 0 of this message, parity 0 */
     int64_t peer_flit_stride;       /* between parities */
 } sundog_view_send;
 
 typedef struct sundog_view_recv {   /* my ghosts that the peer owns or forwards */
     int32_t peer, first, n;
-    int32_t n_chunks;               /* reverse: the last one done signals */
+    int32_t n_chunks, per_word;     /* reverse: the last chunk of a word to be done signals */
+    int32_t first_word;             /* in `returned` */
+    int32_t n_arrived;              /* forward: words to wait for */
     int32_t first_user, n_users;    /* in `user`: later messages that forward some of them */
-    sundog_word *arrived, *peer_space;          /* forward */
-    sundog_word *peer_sums, *room;              /* reverse */
+    uint64_t *arrived, *peer_space; /* forward, arrived [n_arrived] */
+    uint64_t *peer_sums, *room;     /* reverse */
     sundog_flit *peer_sum_flits;
     int64_t peer_sum_flit_stride;
 } sundog_view_recv;
@@ -79,7 +86,8 @@ typedef struct sundog_view_chunk {
     int32_t source;                 /* forward SEND: message that must have arrived before; -1: none
                                        ADD: group that must have been added before; -1: none */
     int32_t n_shifts, shift;        /* forward SEND */
-    int32_t contiguous;             /* forward SEND: dst rises by one from row to row */
+    int16_t contiguous;             /* forward SEND: dst rises by one from row to row */
+    int16_t word;                   /* SEND: which of the message's words it signals */
 } sundog_view_chunk;
 
 typedef struct sundog_counts {      /* of completed exchanges */
@@ -125,7 +133,7 @@ typedef struct sundog_view {
     const int32_t *group_first;     /* [n_groups + 1]: a group adds the messages from .. on */
     sundog_flit *flits, *sum_flits;             /* two parities each */
     sundog_word *added;                         /* [n_groups]: reverse epoch that was added */
-    uint32_t *sent, *returned, *summed;         /* chunks done: [n_messages] twice, [n_groups] */
+    uint32_t *sent, *returned, *summed;         /* chunks done: of words, of words, of groups */
     sundog_counts *counts;
     sundog_watch *watch;                        /* [n_ranks] */
 } sundog_view;

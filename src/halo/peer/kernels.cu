@@ -13,12 +13,16 @@
 
 namespace cg = cooperative_groups;
 
-/* True in all threads of the last block to come here in this launch. */
+/* True in all threads of the last block to come here in this launch. With flits nothing needs to be
+ * ordered, and arriving would wait for the peer to acknowledge what was stored there. */
+template <halo_transport TRANSPORT>
 static __device__ bool is_last_block(uint32_t *counter)
 {
     __shared__ uint32_t before;
     __syncthreads();
-    if (threadIdx.x == 0) before = sundog_arrive_gpu(counter);
+    if (threadIdx.x == 0)
+        before = TRANSPORT == HALO_FLIT ? sundog_arrive_relaxed(counter)
+                                        : sundog_arrive_gpu(counter);
     __syncthreads();
     return before + 1 == gridDim.x;
 }
@@ -70,13 +74,11 @@ __global__ void __launch_bounds__(HALO_BLOCK_THREADS)
         sundog_announce_space(&view, cg::this_thread_block(), epoch);
     if (TRANSPORT == HALO_BULK) forward_warps<TRANSPORT>(&view, launch, epoch);
     else forward_blocks<TRANSPORT>(&view, launch, epoch);
-    if (threadIdx.x == 0)
-        for (int i = (int)blockIdx.x; i < launch.wait_n; i += (int)gridDim.x)
-            sundog_wait_arrived(&view, launch.wait_first + i, epoch);
+    for (int i = (int)blockIdx.x; i < launch.wait_n; i += (int)gridDim.x)
+        sundog_wait_arrived(&view, cg::this_thread_block(), launch.wait_first + i, epoch);
     if (!(launch.parts & HALO_PART_LAST)) return;
-    if (!is_last_block(&view.counts->blocks_done[0])) return;
-    /* Flits are all read: the peers may store those of epoch + 2. */
-    if (TRANSPORT == HALO_FLIT) sundog_announce_space(&view, cg::this_thread_block(), epoch);
+    if (!is_last_block<TRANSPORT>(&view.counts->blocks_done[0])) return;
+    if (TRANSPORT == HALO_FLIT) sundog_announce_flits(&view, cg::this_thread_block(), epoch);
     if (threadIdx.x == 0) {
         view.counts->blocks_done[0] = 0;
         view.counts->forward = epoch;
@@ -114,7 +116,7 @@ static __device__ void reverse_blocks(const sundog_view *view, const halo_launch
         const sundog_view_chunk chunk = view->reverse[launch.first + i];
         const bool adds = chunk.kind == SUNDOG_CHUNK_ADD;
         if (launch.parts & HALO_PART_NO_WORDS) {
-            if (adds) sundog_add_rows<false>(view, block, chunk, epoch);
+            if (adds) sundog_add_rows(view, block, chunk);
             else sundog_return_rows(view, block, chunk);
         } else if (adds) {
             sundog_add_chunk<flits>(view, block, chunk, epoch);
@@ -135,7 +137,7 @@ __global__ void __launch_bounds__(HALO_BLOCK_THREADS)
     if (TRANSPORT == HALO_BULK) reverse_warps<TRANSPORT>(&view, launch, epoch);
     else reverse_blocks<TRANSPORT>(&view, launch, epoch);
     if (!(launch.parts & HALO_PART_LAST)) return;
-    if (!is_last_block(&view.counts->blocks_done[1])) return;
+    if (!is_last_block<TRANSPORT>(&view.counts->blocks_done[1])) return;
     if (threadIdx.x == 0) {
         view.counts->blocks_done[1] = 0;
         view.counts->reverse = epoch;
@@ -188,7 +190,7 @@ __global__ void signal_kernel(uint64_t *word, uint64_t epoch)
     sundog_release_system(word, epoch);
 }
 
-__global__ void wait_kernel(const __grid_constant__ sundog_view view, const sundog_word *word,
+__global__ void wait_kernel(const __grid_constant__ sundog_view view, const uint64_t *word,
                             sundog_wait wait)
 {
     sundog_wait_system(&view, word, wait);
@@ -254,7 +256,7 @@ int halo_launch_signal(uint64_t *word, uint64_t epoch, void *stream)
     return (int)cudaGetLastError();
 }
 
-int halo_launch_wait(const sundog_view *view, const sundog_word *word, int kind, int peer,
+int halo_launch_wait(const sundog_view *view, const uint64_t *word, int kind, int peer,
                      int message, uint64_t epoch, void *stream)
 {
     const sundog_wait wait = {kind, peer, message, epoch};

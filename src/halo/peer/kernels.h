@@ -44,7 +44,7 @@ int halo_launch_ghosts(const sundog_view *view, int first, int n, const halo_box
                        int unpack, int n_blocks, void *stream);
 /* One word, from a stream, where the driver's own stream operations are missing. */
 int halo_launch_signal(uint64_t *word, uint64_t epoch, void *stream);
-int halo_launch_wait(const sundog_view *view, const sundog_word *word, int kind, int peer,
+int halo_launch_wait(const sundog_view *view, const uint64_t *word, int kind, int peer,
                      int message, uint64_t epoch, void *stream);
 /* Load all kernels of a transport on the current GPU; how many blocks of the largest fit on one
  * multiprocessor together. */

@@ -243,6 +243,43 @@ static sundog_status forward_fused(const sundog_exchange *exchange, halo_layout 
                                                         n_wait, HALO_PART_LAST});
 }
 
+/* ---- words of a message ---------------------------------------------------------------------- */
+
+static int chunks_per_word(const halo_layout *layout, int n_chunks)
+{
+    return at_least_one(layout->one_word ? n_chunks
+                                         : halo_n_words(n_chunks, SUNDOG_MESSAGE_WORDS));
+}
+
+/* Chunks signal by the words of their message in the order in which they are listed. */
+static void set_words(halo_layout *layout, int n_messages)
+{
+    layout->n_sent_words = layout->n_returned_words = 0;
+    for (int m = 0; m < n_messages; m++) {
+        sundog_view_send *send = &layout->send[m];
+        sundog_view_recv *recv = &layout->recv[m];
+        send->per_word = chunks_per_word(layout, send->n_chunks);
+        recv->per_word = chunks_per_word(layout, recv->n_chunks);
+        send->first_word = layout->n_sent_words;
+        recv->first_word = layout->n_returned_words;
+        layout->n_sent_words += halo_n_words(send->n_chunks, send->per_word);
+        layout->n_returned_words += halo_n_words(recv->n_chunks, recv->per_word);
+        send->n_chunks = recv->n_chunks = 0;            /* counted again below */
+    }
+    for (int i = 0; i < layout->n_forward; i++) {
+        sundog_view_chunk *chunk = &layout->forward[i];
+        sundog_view_send *send = &layout->send[chunk->message];
+        if (chunk->kind == SUNDOG_CHUNK_SEND)
+            chunk->word = (int16_t)(send->n_chunks++ / send->per_word);
+    }
+    for (int i = 0; i < layout->n_reverse; i++) {
+        sundog_view_chunk *chunk = &layout->reverse[i];
+        if (chunk->kind != SUNDOG_CHUNK_SEND) continue;
+        sundog_view_recv *recv = &layout->recv[chunk->message];
+        chunk->word = (int16_t)(recv->n_chunks++ / recv->per_word);
+    }
+}
+
 /* ---- order of adding ------------------------------------------------------------------------- */
 
 /* Targets of a group in the order in which they first appear; terms in the order of adding. */
@@ -438,6 +475,7 @@ sundog_status halo_layout_build(const sundog_exchange *exchange, halo_layout *la
         status = pulse ? reverse_pulse(exchange, layout, targets)
                        : reverse_fused(exchange, layout, targets);
     base_free(targets);
+    if (status == SUNDOG_OK) set_words(layout, halo_route_of(exchange)->n_messages);
     return status;
 }
 

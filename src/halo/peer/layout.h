@@ -36,9 +36,11 @@ typedef struct halo_launches {
 typedef struct halo_layout {
     halo_transport transport;
     halo_order order;
+    bool one_word;                  /* a message has one word, which the host sets */
     int chunk_rows;
     int n_send_rows, n_recv_rows, n_groups, n_targets, n_users, n_shifts;
     int n_forward, n_reverse;       /* chunks */
+    int n_sent_words, n_returned_words;         /* over all messages */
     int n_flits, n_sum_flits;
     sundog_view_field field[HALO_MAX_FIELDS];   /* rows, sums and quads are filled in later */
     sundog_view_send *send;         /* [n_messages]; pointers are filled in later */
@@ -55,6 +57,12 @@ typedef struct halo_layout {
         capacity_add_first, capacity_add_entry, capacity_add_chunks, capacity_group_first,
         capacity_shift, capacity_sends, capacity_returns, capacity_adds, capacity_mark;
 } halo_layout;
+
+/* Words by which n chunks signal. */
+static inline int halo_n_words(int n_chunks, int per_word)
+{
+    return (n_chunks + per_word - 1) / per_word;
+}
 
 /* Reads peers' plans: call inside team_enter. */
 sundog_status halo_layout_build(const sundog_exchange *exchange, halo_layout *layout);

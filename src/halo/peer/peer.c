@@ -92,6 +92,7 @@ static sundog_status create_alone(sundog_exchange *exchange)
     peer->layout.order = by_message ? HALO_ORDER_PULSE : HALO_ORDER_FUSED;
     peer->host_watched = strcmp(name, "stream") == 0;
     peer->counted_here = peer->host_watched || strcmp(name, "mpi") == 0;
+    peer->layout.one_word = peer->counted_here;
     peer->stream_words = peer_has_stream_words(gpu);
     char text[256];
     BASE_TRY(sundog_gpu_rung_check(name, &gpu, 1, text, sizeof text));
@@ -191,9 +192,9 @@ static sundog_status lay_boxes(const sundog_exchange *exchange, device_array *bu
     return SUNDOG_OK;
 }
 
-static sundog_word *word_at(const struct halo_peer *peer, int n_messages, int kind, int m)
+static uint64_t *word_at(const struct halo_peer *peer, int n_messages, int kind, int m)
 {
-    return (sundog_word *)peer->words.d + (size_t)kind * (size_t)n_messages + (size_t)m;
+    return &((sundog_word *)peer->words.d)[peer_line(n_messages, kind, m)].value;
 }
 
 /* All words take the counts of exchanges that are behind. Those of the device are read back: a
@@ -201,9 +202,10 @@ static sundog_word *word_at(const struct halo_peer *peer, int n_messages, int ki
 static sundog_status set_words(sundog_exchange *exchange, int n_messages)
 {
     struct halo_peer *peer = exchange->device;
-    size_t n = (size_t)(PEER_N_KINDS * n_messages + peer->layout.n_groups);
+    size_t n_lines = peer_line(n_messages, PEER_N_KINDS, peer->layout.n_groups) + 1;
+    size_t n_bytes = n_lines * sizeof(sundog_word);
     sundog_counts counts;
-    BASE_TRY(buffer_reserve(&peer->words, (n + 1) * sizeof(sundog_word)));
+    BASE_TRY(buffer_reserve(&peer->words, n_bytes));
     PEER_TRY(cudaMemcpyAsync(&counts, peer->counts.d, sizeof counts, cudaMemcpyDeviceToHost,
                              cudaStreamPerThread));
     PEER_TRY(cudaStreamSynchronize(cudaStreamPerThread));
@@ -211,13 +213,17 @@ static sundog_status set_words(sundog_exchange *exchange, int n_messages)
         counts.forward = exchange->forward_epoch;
         counts.reverse = exchange->reverse_epoch;
     }
-    sundog_word *words = base_try_alloc((n + 1) * sizeof *words);
-    if (!words) return base_fail(SUNDOG_ERR_MEMORY, "no memory for %zu words", n);
-    memset(words, 0, (n + 1) * sizeof *words);
-    for (size_t i = 0; i < n; i++)
-        words[i].value = i < (size_t)(2 * n_messages) ? counts.forward : counts.reverse;
-    cudaError_t error = cudaMemcpyAsync(peer->words.d, words, n * sizeof *words,
-                                        cudaMemcpyHostToDevice, cudaStreamPerThread);
+    uint64_t *words = base_try_alloc(n_bytes);
+    if (!words) return base_fail(SUNDOG_ERR_MEMORY, "no memory for %zu words", n_lines);
+    for (size_t i = 0; i < n_lines * PEER_LINE_WORDS; i++) words[i] = counts.reverse;
+    for (int m = 0; m < n_messages; m++)
+        for (int i = 0; i < SUNDOG_MESSAGE_WORDS; i++) {
+            words[peer_line(n_messages, PEER_SPACE, m) * PEER_LINE_WORDS] = counts.forward;
+            words[peer_line(n_messages, PEER_ARRIVED, m) * PEER_LINE_WORDS + (size_t)i] =
+                counts.forward;
+        }
+    cudaError_t error = cudaMemcpyAsync(peer->words.d, words, n_bytes, cudaMemcpyHostToDevice,
+                                        cudaStreamPerThread);
     if (error == cudaSuccess) error = cudaStreamSynchronize(cudaStreamPerThread);
     base_free(words);
     return DEVICE_CHECK(error);
@@ -280,11 +286,15 @@ static sundog_status connect_messages(sundog_exchange *exchange)
         send->peer_arrived = word_at(there, n, PEER_ARRIVED, at_to);
         send->space = word_at(peer, n, PEER_SPACE, m);
         send->sums = word_at(peer, n, PEER_SUMS, m);
+        send->n_sums = halo_n_words(there->layout.recv[at_to].n_chunks,
+                                    there->layout.recv[at_to].per_word);
         send->peer_room = word_at(there, n, PEER_ROOM, at_to);
         send->peer_flits = (sundog_flit *)there->flits.d +
                            (size_t)first_to * (size_t)layout->n_flits;
         send->peer_flit_stride = (int64_t)there->layout.n_recv_rows * layout->n_flits;
         recv->arrived = word_at(peer, n, PEER_ARRIVED, m);
+        recv->n_arrived = halo_n_words(origin->layout.send[at_from].n_chunks,
+                                       origin->layout.send[at_from].per_word);
         recv->peer_space = word_at(origin, n, PEER_SPACE, at_from);
         recv->peer_sums = word_at(origin, n, PEER_SUMS, at_from);
         recv->room = word_at(peer, n, PEER_ROOM, m);
@@ -358,12 +368,12 @@ static sundog_status upload_view(sundog_exchange *exchange)
         {l->group_first, (n_groups + 1) * idx, &v->group_first},
     };
     BASE_TRY(upload(peer, tables, (int)(sizeof tables / sizeof tables[0])));
-    size_t n_done = 2 * n + n_groups;
+    size_t n_done = (size_t)l->n_sent_words + (size_t)l->n_returned_words + n_groups;
     BASE_TRY(buffer_reserve(&peer->done, (n_done + 1) * idx));
     v->counts = peer->counts.d;
     v->sent = peer->done.d;
-    v->returned = v->sent + n;
-    v->summed = v->returned + n;
+    v->returned = v->sent + l->n_sent_words;
+    v->summed = v->returned + l->n_returned_words;
     PEER_TRY(cudaMemsetAsync(v->sent, 0, n_done * idx, cudaStreamPerThread));
     v->rank = exchange->team->rank;
     v->n_ranks = exchange->team->shared->n_ranks;
@@ -383,7 +393,7 @@ static sundog_status upload_view(sundog_exchange *exchange)
     memcpy(v->field, l->field, sizeof v->field);
     v->flits = peer->flits.d;
     v->sum_flits = peer->sum_flits.d;
-    v->added = word_at(peer, (int)n, PEER_N_KINDS, 0);
+    v->added = (sundog_word *)peer->words.d + peer_line((int)n, PEER_N_KINDS, 0);
     v->watch = peer->shared->watch;
     PEER_TRY(cudaStreamSynchronize(cudaStreamPerThread));
     return SUNDOG_OK;

@@ -36,8 +36,23 @@ struct halo_peer {
     void *last;                     /* event behind the last launches that were not captured */
 };
 
-/* Words: [PEER_N_KINDS][n_messages], then [n_groups]. */
-enum { PEER_ARRIVED, PEER_SPACE, PEER_SUMS, PEER_ROOM, PEER_N_KINDS };
+/* Words, in lines of 16: [n_messages] lines each of space and room, twice as many each of arrived
+ * and sums, which have SUNDOG_MESSAGE_WORDS a message; then [n_groups] of added. */
+enum { PEER_ARRIVED, PEER_SPACE, PEER_SUMS, PEER_ROOM, PEER_N_KINDS };  /* as SUNDOG_WORD_ */
+enum { PEER_LINE_WORDS = sizeof(sundog_word) / sizeof(uint64_t),
+       PEER_MESSAGE_LINES = SUNDOG_MESSAGE_WORDS / PEER_LINE_WORDS };
+
+static inline size_t peer_line(int n_messages, int kind, int message)
+{
+    size_t n = (size_t)n_messages, m = (size_t)message;
+    switch (kind) {
+    case PEER_SPACE: return m;
+    case PEER_ROOM: return n + m;
+    case PEER_ARRIVED: return 2 * n + PEER_MESSAGE_LINES * m;
+    case PEER_SUMS: return (2 + PEER_MESSAGE_LINES) * n + PEER_MESSAGE_LINES * m;
+    default: return (2 + 2 * PEER_MESSAGE_LINES) * n + m;       /* added, by group */
+    }
+}
 
 #define PEER_TRY(call) BASE_TRY(DEVICE_CHECK((cudaError_t)(call)))
 

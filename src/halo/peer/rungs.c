@@ -69,24 +69,24 @@ static sundog_status move_rows(sundog_exchange *exchange, bool forward, halo_ran
 
 /* ---- stream ---------------------------------------------------------------------------------- */
 
-static sundog_status set_word(sundog_exchange *exchange, sundog_word *word, uint64_t epoch)
+static sundog_status set_word(sundog_exchange *exchange, uint64_t *word, uint64_t epoch)
 {
     void *stream = peer_stream(exchange->stream);
     BASE_TRY(team_enter(exchange->team));
     sundog_status status;
     if (exchange->device->stream_words)
-        status = peer_stream_write(stream, &word->value, epoch);
+        status = peer_stream_write(stream, word, epoch);
     else
-        status = DEVICE_CHECK((cudaError_t)halo_launch_signal(&word->value, epoch, stream));
+        status = DEVICE_CHECK((cudaError_t)halo_launch_signal(word, epoch, stream));
     team_leave(exchange->team);
     return status;
 }
 
-static sundog_status wait_word(sundog_exchange *exchange, sundog_word *word, int kind, int peer,
+static sundog_status wait_word(sundog_exchange *exchange, uint64_t *word, int kind, int peer,
                                int message, uint64_t epoch)
 {
     void *stream = peer_stream(exchange->stream);
-    if (exchange->device->stream_words) return peer_stream_wait(stream, &word->value, epoch);
+    if (exchange->device->stream_words) return peer_stream_wait(stream, word, epoch);
     return DEVICE_CHECK((cudaError_t)halo_launch_wait(&exchange->device->view, word, kind, peer,
                                                       message, epoch, stream));
 }

@@ -53,18 +53,20 @@ static void rescue_stream(sundog_exchange *exchange, double waited)
     struct halo_peer *peer = exchange->device;
     const halo_layout *layout = &peer->layout;
     int n = halo_route_of(exchange)->n_messages, behind = 0, kind_behind = -1;
-    size_t n_words = (size_t)(PEER_N_KINDS * n);
-    sundog_word *words = base_try_alloc((n_words + 1) * sizeof *words);
-    const uint64_t wanted[PEER_N_KINDS] = {exchange->forward_epoch, exchange->forward_epoch,
-                                      exchange->reverse_epoch, exchange->reverse_epoch - 1};
+    size_t n_lines = peer_line(n, PEER_N_KINDS, 0);
+    sundog_word *words = base_try_alloc((n_lines + 1) * sizeof *words);
+    const uint64_t wanted[PEER_N_KINDS] = {
+        [PEER_SPACE] = exchange->forward_epoch, [PEER_ARRIVED] = exchange->forward_epoch,
+        [PEER_SUMS] = exchange->reverse_epoch, [PEER_ROOM] = exchange->reverse_epoch - 1};
     if (!words) return;
-    (void)cudaMemcpyAsync(words, peer->words.d, n_words * sizeof *words,
+    (void)cudaMemcpyAsync(words, peer->words.d, n_lines * sizeof *words,
                           cudaMemcpyDeviceToHost, peer->aside);
     (void)cudaStreamSynchronize(peer->aside);
     for (int m = n - 1; m >= 0; m--)
         for (int kind = 0; kind < PEER_N_KINDS; kind++) {
-            int rows = kind == PEER_ARRIVED || kind == PEER_ROOM ? layout->recv[m].n : layout->send[m].n;
-            if (rows > 0 && !base_reached(words[kind * n + m].value, wanted[kind]))
+            bool from = kind == PEER_ARRIVED || kind == PEER_ROOM;
+            int rows = from ? layout->recv[m].n : layout->send[m].n;
+            if (rows > 0 && !base_reached(words[peer_line(n, kind, m)].value, wanted[kind]))
                 behind = m, kind_behind = kind;
         }
     if (!team_is_dead(exchange->team) && kind_behind >= 0) {
@@ -72,14 +74,17 @@ static void rescue_stream(sundog_exchange *exchange, double waited)
         sundog_watch record = {.word = kind_behind, .message = behind,
                                .wanted = wanted[kind_behind],
                                .peer = from ? layout->recv[behind].peer : layout->send[behind].peer,
-                               .seen = words[kind_behind * n + behind].value, .block = -1,
+                               .seen = words[peer_line(n, kind_behind, behind)].value,
+                               .block = -1,
                                .waited_ns = (uint64_t)(1e9 * waited)};
         char text[768];
         describe_record(exchange, exchange->team->rank, &record, text, sizeof text);
         (void)team_kill(exchange->team, SUNDOG_ERR_PEER_TIMEOUT, text);
     }
-    for (size_t i = 0; i < n_words; i++) words[i].value = wanted[i / (size_t)n] + 1;
-    (void)cudaMemcpyAsync(peer->words.d, words, n_words * sizeof *words,
+    for (int m = 0; m < n; m++)
+        for (int kind = 0; kind < PEER_N_KINDS; kind++)
+            words[peer_line(n, kind, m)].value = wanted[kind] + 1;
+    (void)cudaMemcpyAsync(peer->words.d, words, n_lines * sizeof *words,
                           cudaMemcpyHostToDevice, peer->aside);
     (void)cudaStreamSynchronize(peer->aside);
     base_free(words);

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 FILE *bench_open_json(const char *path)
 {
@@ -49,8 +50,15 @@ static int bench_exchange(int argc, char **argv)
     }
     FILE *file = bench_open_json(json);
     if (!file) return 1;
-    const bench_origin origin = {build_commit};
-    code = gpu ? bench_halo_gpu(n_gpus, &origin, file) : bench_halo(n_domains, file);
+    char origin[1024], date[32];
+    time_t today = time(NULL);
+    struct tm utc;
+    gmtime_r(&today, &utc);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    snprintf(origin, sizeof origin,
+             "\"commit\":\"%s\",\"compiler\":\"%s\",\"flags\":\"%s\",\"date\":\"%s\"",
+             build_commit, build_compiler, build_flags, date);
+    code = gpu ? bench_halo_gpu(n_gpus, origin, file) : bench_halo(n_domains, origin, file);
     if (file != stdout && fclose(file) != 0) return 1;
     return code;
 }

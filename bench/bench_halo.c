@@ -44,6 +44,7 @@ enum { N_SERVED = sizeof all_served / sizeof all_served[0] };
 typedef struct bench {              /* shared by the ranks */
     int n_ranks;
     FILE *json;
+    const char *origin;
     double *seconds;                /* [MAX_ITERATIONS][n_ranks] */
 } bench;
 
@@ -237,13 +238,13 @@ static void report(bench_rank *b, const bench_case *c, const served *s, bool for
             "\"rows\":%d,\"row_bytes\":%zu,\"rung\":\"%s\",\"route\":\"%s\",\"direction\":\"%s\","
             "\"sent_rows\":%lld,\"sent_bytes\":%lld,\"messages\":%lld,\"iterations\":%d,"
             "\"min_us\":%.3f,\"median_us\":%.3f,\"p95_us\":%.3f,\"stream_us\":%.3f,"
-            "\"copy_us\":%.3f}\n",
+            "\"copy_us\":%.3f,%s}\n",
             b->shared->n_ranks, b->grid[0], b->grid[1], b->grid[2], c->n_axes, c->n_pulses, c->rows,
             b->row_bytes, s->rung, s->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct",
             forward ? "forward" : "reverse", (long long)volume->n_rows, (long long)volume->n_bytes,
             (long long)volume->n_messages, n, 1e6 * slowest[0], 1e6 * slowest[n / 2],
             1e6 * slowest[(int)(0.95 * (n - 1))], 1e6 * stream,
-            1e6 * time_copy(b, (int64_t)(b->n_rows - b->n_owned)));
+            1e6 * time_copy(b, (int64_t)(b->n_rows - b->n_owned)), b->shared->origin);
     fflush(b->shared->json);
 }
 
@@ -314,12 +315,12 @@ static void *rank_main(void *pointer)
     return NULL;
 }
 
-int bench_halo(int n_ranks, FILE *json)
+int bench_halo(int n_ranks, const char *origin, FILE *json)
 {
     enum { MAX_RANKS = 256 };
     sundog_team *team[MAX_RANKS];
     pthread_t thread[MAX_RANKS];
-    bench shared = {n_ranks, json, NULL};
+    bench shared = {n_ranks, json, origin, NULL};
     if (n_ranks < 1 || n_ranks > MAX_RANKS) {
         fprintf(stderr, "bench halo: %d ranks, must be 1 to %d\n", n_ranks, MAX_RANKS);
         return 1;

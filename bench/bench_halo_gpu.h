@@ -3,12 +3,8 @@
 #define BENCH_HALO_GPU_H
 #include <stdio.h>
 
-/* What a result says of the build. */
-typedef struct bench_origin {
-    const char *commit;
-} bench_origin;
-
-/* All cases on the first n_gpus GPUs; one JSON line a case. Every case is verified. 0 ok; 1 failed,
- * with one line on stderr. In a build without GPU support: 1, saying so. */
-int bench_halo_gpu(int n_gpus, const bench_origin *origin, FILE *json);
+/* All cases on the first n_gpus GPUs; one JSON line a case, as bench_halo() writes them.
+ * Every case is verified. 0 ok; 1 failed, with one line on stderr. In a build without GPU support:
+ * 1, saying so. */
+int bench_halo_gpu(int n_gpus, const char *origin, FILE *json);
 #endif

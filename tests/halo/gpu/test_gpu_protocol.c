@@ -198,6 +198,14 @@ static void odd_payload(rank_args *args)
         CHECK(memcmp(&x[i][3], &before[i % 8][3], sizeof(float)) == 0);
     }
     CHECK(x[8 + 2][2] == 2.5f && x[16 + 2][2] == 5.0f);
+    const double twice[3] = {1, 1, 2};              /* shifts on the GPU are those of before */
+    CHECK_OK(sundog_plan_stretch(plan, twice));
+    CHECK(sundog_forward_begin(exchange) == SUNDOG_ERR_ARGUMENT);
+    CHECK(strstr(sundog_last_error(), "stretched"));
+    CHECK_OK(sundog_exchange_rebind(exchange, &field, 1));
+    forward(exchange);
+    from_gpu(x, device, sizeof x);
+    CHECK(x[8 + 2][2] == 5.0f && x[16 + 2][2] == 10.0f);
     sundog_exchange_destroy(&exchange);
     sundog_plan_destroy(&plan);
     CHECK_CUDA(cudaFree(device));

@@ -198,9 +198,12 @@ void sundog_exchange_destroy(sundog_exchange **exchange)
     (*exchange)->stream = NULL;
     if (hooks && !team_is_dead((*exchange)->team)) (void)hooks->finish(*exchange);
     /* Peers signal into this exchange until all are here; a dead team has left it on return. */
-    if (sundog_team_barrier((*exchange)->team) != SUNDOG_OK && hooks) hooks->quiesce(*exchange);
+    sundog_team *team = (*exchange)->team;
+    if (sundog_team_barrier(team) != SUNDOG_OK && hooks) hooks->quiesce(*exchange);
     exchange_free(*exchange);
     *exchange = NULL;
+    /* Freeing device memory waits for the device, on which a faster rank must not be waiting. */
+    if (hooks) (void)sundog_team_barrier(team);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */

@@ -159,6 +159,7 @@ static void others_go_on(rank_args *args)
         if (round == 0) CHECK_OK(sundog_exchange_rebind(other.exchange, &field, 1));
         else ring_destroy(&other);
     }
+    CHECK_OK(sundog_team_barrier(args->team));      /* all have freed what they had */
     ring_turn(&r, false, 0, 0);
     ring_check(&r, args);
     ring_destroy(&r);

@@ -3,6 +3,7 @@
 #include "md/run/device_choice.h"
 
 #include "md/motion/move_jobs.h"
+#include "md/run/lists.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -152,27 +153,19 @@ md_scheme md_device_scheme(const md_run_options *options, const md_system *syste
     return system->n_gpus > 0 && !options->scheme_given ? MD_SCHEME_SHELL : options->scheme;
 }
 
-static double narrowest(const md_box *box)
-{
-    double narrow = md_box_thickness(box, 0);
-    for (int k = 1; k < 3; k++)
-        if (md_box_thickness(box, k) < narrow) narrow = md_box_thickness(box, k);
-    return narrow;
-}
-
 /* Differences of rows wrap to the nearest image axis by axis (core/device_row.h). */
 bool md_device_allows_lists(const md_system *system, double radius)
 {
-    return system->n_gpus == 0 || radius < 0.5 * narrowest(&system->start_box);
+    return system->n_gpus == 0 || radius <= md_lists_range(&system->start_box, MD_LISTS_GPU);
 }
 
 sundog_status md_device_refuse_lists(const md_run_options *options, md_system *system)
 {
     char why[256];
     snprintf(why, sizeof why,
-             "the pair-list radius, %.4g nm, is not below half of the box's smallest "
-             "perpendicular width, %.4g nm",
-             system->rlist, 0.5 * narrowest(&system->start_box));
+             "the pair-list radius, %.4g nm, is more than %.4g nm, half of the box's smallest "
+             "perpendicular width less what three bonded atoms take up",
+             system->rlist, md_lists_range(&system->start_box, MD_LISTS_GPU));
     return refuse(options, system, why);
 }
 

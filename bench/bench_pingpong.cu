@@ -38,29 +38,36 @@ static __device__ int first_job(void)
     return KIND == PINGPONG_BULK ? (int)(blockIdx.x * WARPS + threadIdx.x / 32) : (int)blockIdx.x;
 }
 
+/* All chunks of a group, then one fence for them (there is one message). */
+template <pingpong_kind KIND, class Group>
+static __device__ void store_all(const sundog_view *view, const Group &group, int first, int step,
+                                 int n_sends, const job &known, char *buffer, uint64_t epoch)
+{
+    int n = 0;
+    if (first >= n_sends) return;
+    sundog_send_when_ready(view, group, known.chunk, known.send, epoch);
+    for (int i = first; i < n_sends; i += step, n++) {
+        const sundog_view_chunk chunk = i == first ? known.chunk : view->forward[i];
+        if (KIND == PINGPONG_BULK) sundog_send_bulk(view, group, buffer, chunk);
+        else sundog_send_rows(view, group, chunk);
+    }
+    sundog_send_done(view, group, view->forward + first, step, n, known.send, epoch);
+}
+
 template <pingpong_kind KIND>
-static __device__ void speak(const sundog_view *view, uint64_t epoch, char (*buffer)[1],
-                             int n_sends, const job &known)
+static __device__ void speak(const sundog_view *view, uint64_t epoch, char *buffer, int n_sends,
+                             const job &known)
 {
     const auto block = cg::this_thread_block();
-    const int first = first_job<KIND>();
-    const int step = (int)gridDim.x * (KIND == PINGPONG_BULK ? WARPS : 1);
-    for (int i = first; i < n_sends; i += step) {
-        const job now = i == first ? known : job_of(view, i);
-        if constexpr (KIND == PINGPONG_BULK) {
-            const auto warp = cg::tiled_partition<32>(block);
-            sundog_send_when_ready(view, warp, now.chunk, now.send, epoch);
-            sundog_send_bulk(view, warp, (char *)buffer + threadIdx.x / 32 * SUNDOG_BULK_BUFFER,
-                             now.chunk);
-            sundog_send_done(view, warp, now.chunk, now.send, epoch);
-        } else if constexpr (KIND == PINGPONG_STORE) {
-            sundog_send_when_ready(view, block, now.chunk, now.send, epoch);
-            sundog_send_rows(view, block, now.chunk);
-            sundog_send_done(view, block, now.chunk, now.send, epoch);
-        } else {
-            sundog_send_flits(view, block, now.chunk, epoch);
-        }
-    }
+    const int first = first_job<KIND>(), n_blocks = (int)gridDim.x;
+    if constexpr (KIND == PINGPONG_BULK)
+        store_all<KIND>(view, cg::tiled_partition<32>(block), first, n_blocks * WARPS, n_sends,
+                        known, buffer + threadIdx.x / 32 * SUNDOG_BULK_BUFFER, epoch);
+    else if constexpr (KIND == PINGPONG_STORE)
+        store_all<KIND>(view, block, first, n_blocks, n_sends, known, buffer, epoch);
+    else
+        for (int i = first; i < n_sends; i += n_blocks)
+            sundog_send_flits(view, block, view->forward[i], epoch);
 }
 
 /* Flits: a block reads what the peer's same block has sent; halves are equal. */
@@ -78,7 +85,7 @@ static __device__ void listen(const sundog_view *view, uint64_t epoch, int n_sen
 
 template <pingpong_kind KIND>
 static __device__ uint64_t converse(const sundog_view *view, bool first, uint64_t begin,
-                                    uint64_t end, char (*buffer)[1])
+                                    uint64_t end, char *buffer)
 {
     const int n_sends = KIND == PINGPONG_FLIT ? view->n_forward / 2 : view->n_forward;
     const job known = job_of(view, min(first_job<KIND>(), n_sends - 1));
@@ -123,7 +130,7 @@ __global__ void __launch_bounds__(THREADS)
     pingpong_kernel(const __grid_constant__ sundog_view view, int first, int n_epochs,
                     unsigned long long *ns)
 {
-    extern __shared__ __align__(128) char buffer[][1];
+    extern __shared__ __align__(128) char buffer[];
     const uint64_t begin = sundog_forward_epoch(&view), end = begin + (uint64_t)n_epochs;
     uint64_t start;
     if (KIND == PINGPONG_FLIT && (int)gridDim.x == view.n_forward / 2 &&

@@ -297,8 +297,8 @@ SUNDOG_DEVICE uint8_t sundog_shifted(uint8_t value, int, const double (*)[3], in
 }
 
 /* Loads that a thread has under way before it stores: a block takes a chunk of 256 rows of three
- * components in one go, a warp one of 128 in two. */
-enum { SUNDOG_BATCH = 4, SUNDOG_BULK_BATCH = 6 };
+ * components in one go, as a warp does with one of 128. */
+enum { SUNDOG_BATCH = 4, SUNDOG_BULK_BATCH = 12 };
 
 /* Which rows: list[k], or (list NULL) first + k. */
 typedef struct sundog_rows {
@@ -444,10 +444,11 @@ SUNDOG_DEVICE void sundog_bulk_rows(const Group &warp, char *buffer,
 
 /* ---- rows by flits --------------------------------------------------------------------------- */
 
-/* Where the payload of a flit lies in a row: n components of `unit` bytes. */
+/* Where the payload of a flit lies in a row: n components of `unit` bytes; wide: three of 4, with
+ * 16 bytes that can be loaded at once. */
 typedef struct sundog_payload {
     char *at;
-    int32_t unit, n;
+    int32_t unit, n, wide;
 } sundog_payload;
 
 /* Of flit j of the row. */
@@ -455,15 +456,18 @@ SUNDOG_DEVICE sundog_payload sundog_payload_of(const sundog_view_field &field, i
 {
     const int unit = field.type == SUNDOG_INT8 ? 1
                      : field.type == SUNDOG_INT64 || field.type == SUNDOG_FLOAT64 ? 8 : 4;
-    const int most = unit == 8 ? 1 : 12 / unit;
-    return {field.rows + row * field.stride + j * most * unit, unit,
-            min(most, field.width - j * most)};
+    const int most = unit == 8 ? 1 : 12 / unit, n = min(most, field.width - j * most);
+    return {field.rows + row * field.stride + j * most * unit, unit, n,
+            field.wide && unit == 4 && n == 3 && j == 0};
 }
 
 SUNDOG_DEVICE sundog_flit sundog_payload_load(const sundog_payload &from)
 {
     sundog_flit flit = {{0, 0, 0}, 0};
-    if (from.unit == 4) {
+    if (from.wide) {
+        const uint4 all = __ldcg((const uint4 *)from.at);
+        flit.payload[0] = all.x, flit.payload[1] = all.y, flit.payload[2] = all.z;
+    } else if (from.unit == 4) {
 #pragma unroll
         for (int c = 0; c < 3; c++)
             if (c < from.n) flit.payload[c] = __ldcg((const uint32_t *)from.at + c);
@@ -480,7 +484,10 @@ SUNDOG_DEVICE sundog_flit sundog_payload_load(const sundog_payload &from)
 
 SUNDOG_DEVICE void sundog_payload_store(const sundog_payload &to, sundog_flit flit)
 {
-    if (to.unit == 4) {
+    if (to.wide) {
+        *(uint2 *)to.at = make_uint2(flit.payload[0], flit.payload[1]);
+        ((uint32_t *)to.at)[2] = flit.payload[2];
+    } else if (to.unit == 4) {
 #pragma unroll
         for (int c = 0; c < 3; c++)
             if (c < to.n) ((uint32_t *)to.at)[c] = flit.payload[c];
@@ -588,19 +595,21 @@ SUNDOG_DEVICE bool sundog_last_of_word(uint32_t *counters, int w, int n_chunks, 
     return true;
 }
 
-/* Rows of a chunk are stored; the last chunk of its word signals. */
+/* Rows of n chunks of one message are stored, chunks[0], chunks[step] and so on: signal, each by
+ * its word. One fence serves several; it waits for everything that was stored. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_done(const sundog_view *view, const Group &group,
-                                    const sundog_view_chunk &chunk, const sundog_view_send &send,
-                                    uint64_t epoch)
+                                    const sundog_view_chunk *chunks, int step, int n,
+                                    const sundog_view_send &send, uint64_t epoch)
 {
     group.sync();
-    if (group.thread_rank() != 0) return;
-    if (!sundog_last_of_word(view->sent + send.first_word, chunk.word, send.n_chunks,
-                             send.per_word))
-        return;
-    sundog_fence_system();
-    sundog_set_system(send.peer_arrived + chunk.word, epoch);
+    for (int k = (int)group.thread_rank(); k < n; k += (int)group.size()) {
+        const int word = chunks[(int64_t)k * step].word;
+        if (!sundog_last_of_word(view->sent + send.first_word, word, send.n_chunks, send.per_word))
+            continue;
+        sundog_fence_system();
+        sundog_set_system(send.peer_arrived + word, epoch);
+    }
 }
 
 SUNDOG_DEVICE sundog_rows sundog_destination(const sundog_view *view,
@@ -783,18 +792,21 @@ SUNDOG_DEVICE void sundog_return_when_ready(const sundog_view *view, const Group
     group.sync();
 }
 
+/* As sundog_send_done(). */
 template <class Group>
 SUNDOG_DEVICE void sundog_return_done(const sundog_view *view, const Group &group,
-                                      const sundog_view_chunk &chunk,
+                                      const sundog_view_chunk *chunks, int step, int n,
                                       const sundog_view_recv &recv, uint64_t epoch)
 {
     group.sync();
-    if (group.thread_rank() != 0) return;
-    if (!sundog_last_of_word(view->returned + recv.first_word, chunk.word, recv.n_chunks,
-                             recv.per_word))
-        return;
-    sundog_fence_system();
-    sundog_set_system(recv.peer_sums + chunk.word, epoch);
+    for (int k = (int)group.thread_rank(); k < n; k += (int)group.size()) {
+        const int word = chunks[(int64_t)k * step].word;
+        if (!sundog_last_of_word(view->returned + recv.first_word, word, recv.n_chunks,
+                                 recv.per_word))
+            continue;
+        sundog_fence_system();
+        sundog_set_system(recv.peer_sums + word, epoch);
+    }
 }
 
 /* Store the ghosts of a chunk into the owner's slot. */
@@ -943,13 +955,16 @@ SUNDOG_DEVICE void sundog_add_when_ready(const sundog_view *view, const Group &g
                                          const sundog_view_chunk &chunk, uint64_t epoch)
 {
     const int g = chunk.message;
-    const int n_words =
-        FLITS ? 0 : (view->group_first[g + 1] - view->group_first[g]) * SUNDOG_MESSAGE_WORDS;
-    for (int i = (int)group.thread_rank(); i < n_words; i += (int)group.size()) {
-        const int m = view->group_first[g] + i / SUNDOG_MESSAGE_WORDS;
-        const int w = i % SUNDOG_MESSAGE_WORDS;
-        const sundog_wait wait = {SUNDOG_WORD_SUMS, view->send[m].peer, m, epoch};
-        if (w < view->send[m].n_sums) sundog_wait_system(view, view->send[m].sums + w, wait);
+    if (!FLITS) {
+        const int from = view->group_first[g], to = view->group_first[g + 1];
+        int n_words = 0;
+        for (int m = from; m < to; m++) n_words += view->send[m].n_sums;
+        for (int i = (int)group.thread_rank(); i < n_words; i += (int)group.size()) {
+            int m = from, w = i;
+            while (w >= view->send[m].n_sums) w -= view->send[m++].n_sums;
+            const sundog_wait wait = {SUNDOG_WORD_SUMS, view->send[m].peer, m, epoch};
+            sundog_wait_system(view, view->send[m].sums + w, wait);
+        }
     }
     if (group.thread_rank() == 0 && chunk.source >= 0) {
         sundog_wait wait = {SUNDOG_WORD_ADDED, view->rank, chunk.source, epoch};
@@ -999,7 +1014,7 @@ SUNDOG_DEVICE void sundog_send_chunk(const sundog_view *view, const Group &group
     const sundog_view_send send = view->send[chunk.message];
     sundog_send_when_ready(view, group, chunk, send, epoch);
     sundog_send_rows(view, group, chunk);
-    sundog_send_done(view, group, chunk, send, epoch);
+    sundog_send_done(view, group, &chunk, 1, 1, send, epoch);
 }
 
 /* Wait until the ghosts of a message are in place; the group may then read them past the L1. */
@@ -1019,7 +1034,7 @@ SUNDOG_DEVICE void sundog_return_chunk(const sundog_view *view, const Group &gro
     const sundog_view_recv recv = view->recv[chunk.message];
     sundog_return_when_ready(view, group, chunk, recv, epoch, epoch - 1);
     sundog_return_rows(view, group, chunk);
-    sundog_return_done(view, group, chunk, recv, epoch);
+    sundog_return_done(view, group, &chunk, 1, 1, recv, epoch);
 }
 
 /* Add what came back for a chunk of adding of view->reverse. */

@@ -151,7 +151,8 @@ typedef enum sundog_type {
  *      rows   [ row 0 | gap ][ row 1 | gap ] ...          row i begins at (char *)rows + i * stride
  *
  * Gaps are never written, so they may hold what is the caller's own: what travels may be the first
- * 12 bytes of a row of 16. (A gap may be read; what it holds does not matter.) */
+ * 12 bytes of a row of 16. (A gap may be read, that behind the last row as well; what it holds does
+ * not matter.) */
 typedef struct sundog_field {
     void *rows;
     sundog_type type;

@@ -18,7 +18,7 @@
  * each other as long as all of them are resident.
  *
  * A word is a 64-bit epoch, set and never reset (names as in docs/exchange.md: arrived, space,
- * sums, room). What brings rows, arrived and sums, has up to 32 words a message, side by side, so
+ * sums, room). What brings rows, arrived and sums, has up to 256 words a message, side by side, so
  * that each chunk can signal for itself; `per_word` chunks share one where there are more. The
  * counts of completed forwards and reverses live in device memory, so a captured graph replays them
  * rightly.
@@ -27,7 +27,7 @@
 #define SUNDOG_VIEW_H
 #include <stdint.h>
 
-enum { SUNDOG_VIEW_MAX_FIELDS = 16, SUNDOG_MESSAGE_WORDS = 32 };
+enum { SUNDOG_VIEW_MAX_FIELDS = 16, SUNDOG_MESSAGE_WORDS = 256 };
 
 typedef struct sundog_word {
     uint64_t value;
@@ -46,6 +46,7 @@ typedef struct sundog_view_field {
     int32_t stride;                 /* of rows, in bytes; those of sums have no gaps */
     int32_t shifted;
     int32_t quads;                  /* rows are whole, aligned 16-byte units everywhere */
+    int32_t wide;                   /* rows here begin at multiples of 16 bytes */
     int32_t n_flits;                /* a row */
     int32_t first_flit, first_sum_flit; /* within the flits of a row of all fields */
 } sundog_view_field;

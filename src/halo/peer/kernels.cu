@@ -27,22 +27,49 @@ static __device__ bool is_last_block(uint32_t *counter)
     return before + 1 == gridDim.x;
 }
 
+/* Chunks first, first + n_groups, ... of one message, stored and not yet signalled. */
+typedef struct unsignalled {
+    int first, n, message;
+} unsignalled;
+
+/* A group's chunks. It signals late, before it waits for anything and at the end, so that one fence
+ * serves many chunks. */
+template <halo_transport TRANSPORT, class Group>
+static __device__ void forward_stores(const sundog_view *view, const halo_launch &launch,
+                                      const Group &group, int g, int n_groups, char *buffer,
+                                      uint64_t epoch)
+{
+    const sundog_view_chunk *chunks = view->forward + launch.first;
+    unsignalled stored = {0, 0, -1};
+    sundog_view_send send;
+    for (int i = g; i < launch.n; i += n_groups) {
+        const sundog_view_chunk chunk = chunks[i];
+        if (chunk.message != stored.message || chunk.source >= 0) {
+            if (stored.n > 0)
+                sundog_send_done(view, group, chunks + stored.first, n_groups, stored.n, send,
+                                 epoch);
+            stored = {i, 0, chunk.message};
+            send = view->send[chunk.message];
+            sundog_send_when_ready(view, group, chunk, send, epoch);
+        }
+        if (TRANSPORT == HALO_BULK) sundog_send_bulk(view, group, buffer, chunk);
+        else sundog_send_rows(view, group, chunk);
+        stored.n++;
+    }
+    if (stored.n > 0)
+        sundog_send_done(view, group, chunks + stored.first, n_groups, stored.n, send, epoch);
+}
+
 /* By bulk stores each warp is a group of its own, with a buffer of its own. */
 template <halo_transport TRANSPORT>
 static __device__ void forward_warps(const sundog_view *view, const halo_launch &launch,
                                      uint64_t epoch)
 {
     __shared__ __align__(128) char buffer[HALO_BLOCK_WARPS][SUNDOG_BULK_BUFFER];
-    const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
-    char *mine = buffer[threadIdx.x / 32];
-    for (int i = (int)(blockIdx.x * HALO_BLOCK_WARPS + threadIdx.x / 32); i < launch.n;
-         i += (int)gridDim.x * HALO_BLOCK_WARPS) {
-        const sundog_view_chunk chunk = view->forward[launch.first + i];
-        const sundog_view_send send = view->send[chunk.message];
-        sundog_send_when_ready(view, warp, chunk, send, epoch);
-        sundog_send_bulk(view, warp, mine, chunk);
-        sundog_send_done(view, warp, chunk, send, epoch);
-    }
+    const int w = (int)threadIdx.x / 32;
+    forward_stores<TRANSPORT>(view, launch, cg::tiled_partition<32>(cg::this_thread_block()),
+                              (int)blockIdx.x * HALO_BLOCK_WARPS + w,
+                              (int)gridDim.x * HALO_BLOCK_WARPS, buffer[w], epoch);
 }
 
 template <halo_transport TRANSPORT>
@@ -50,17 +77,17 @@ static __device__ void forward_blocks(const sundog_view *view, const halo_launch
                                       uint64_t epoch)
 {
     const auto block = cg::this_thread_block();
-    for (int i = (int)blockIdx.x; i < launch.n; i += (int)gridDim.x) {
+    const int b = (int)blockIdx.x, n_blocks = (int)gridDim.x;
+    if (TRANSPORT == HALO_STORE && !(launch.parts & HALO_PART_NO_WORDS)) {
+        forward_stores<TRANSPORT>(view, launch, block, b, n_blocks, NULL, epoch);
+        return;
+    }
+    for (int i = b; i < launch.n; i += n_blocks) {
         const sundog_view_chunk chunk = view->forward[launch.first + i];
-        if (TRANSPORT == HALO_FLIT) {
-            if (chunk.kind == SUNDOG_CHUNK_RECEIVE)
-                sundog_receive_flits(view, block, chunk, epoch);
-            else sundog_send_flits(view, block, chunk, epoch);
-        } else if (launch.parts & HALO_PART_NO_WORDS) {
-            sundog_send_rows(view, block, chunk);
-        } else {
-            sundog_send_chunk(view, block, chunk, epoch);
-        }
+        if (TRANSPORT == HALO_STORE) sundog_send_rows(view, block, chunk);
+        else if (chunk.kind == SUNDOG_CHUNK_RECEIVE)
+            sundog_receive_flits(view, block, chunk, epoch);
+        else sundog_send_flits(view, block, chunk, epoch);
     }
 }
 
@@ -85,25 +112,48 @@ __global__ void __launch_bounds__(HALO_BLOCK_THREADS)
     }
 }
 
+template <halo_transport TRANSPORT, class Group>
+static __device__ void reverse_stores(const sundog_view *view, const halo_launch &launch,
+                                      const Group &group, int g, int n_groups, char *buffer,
+                                      uint64_t epoch)
+{
+    const sundog_view_chunk *chunks = view->reverse + launch.first;
+    unsignalled stored = {0, 0, -1};
+    sundog_view_recv recv;
+    for (int i = g; i < launch.n; i += n_groups) {
+        const sundog_view_chunk chunk = chunks[i];
+        const bool adds = chunk.kind == SUNDOG_CHUNK_ADD;
+        if (adds || chunk.message != stored.message) {
+            if (stored.n > 0)
+                sundog_return_done(view, group, chunks + stored.first, n_groups, stored.n, recv,
+                                   epoch);
+            stored = {i, 0, adds ? -1 : chunk.message};
+        }
+        if (adds) {
+            sundog_add_chunk<false>(view, group, chunk, epoch);
+            continue;
+        }
+        if (stored.n == 0) {
+            recv = view->recv[chunk.message];
+            sundog_return_when_ready(view, group, chunk, recv, epoch, epoch - 1);
+        }
+        if (TRANSPORT == HALO_BULK) sundog_return_bulk(view, group, buffer, chunk);
+        else sundog_return_rows(view, group, chunk);
+        stored.n++;
+    }
+    if (stored.n > 0)
+        sundog_return_done(view, group, chunks + stored.first, n_groups, stored.n, recv, epoch);
+}
+
 template <halo_transport TRANSPORT>
 static __device__ void reverse_warps(const sundog_view *view, const halo_launch &launch,
                                      uint64_t epoch)
 {
     __shared__ __align__(128) char buffer[HALO_BLOCK_WARPS][SUNDOG_BULK_BUFFER];
-    const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
-    char *mine = buffer[threadIdx.x / 32];
-    for (int i = (int)(blockIdx.x * HALO_BLOCK_WARPS + threadIdx.x / 32); i < launch.n;
-         i += (int)gridDim.x * HALO_BLOCK_WARPS) {
-        const sundog_view_chunk chunk = view->reverse[launch.first + i];
-        if (chunk.kind == SUNDOG_CHUNK_ADD) {
-            sundog_add_chunk<false>(view, warp, chunk, epoch);
-        } else {
-            const sundog_view_recv recv = view->recv[chunk.message];
-            sundog_return_when_ready(view, warp, chunk, recv, epoch, epoch - 1);
-            sundog_return_bulk(view, warp, mine, chunk);
-            sundog_return_done(view, warp, chunk, recv, epoch);
-        }
-    }
+    const int w = (int)threadIdx.x / 32;
+    reverse_stores<TRANSPORT>(view, launch, cg::tiled_partition<32>(cg::this_thread_block()),
+                              (int)blockIdx.x * HALO_BLOCK_WARPS + w,
+                              (int)gridDim.x * HALO_BLOCK_WARPS, buffer[w], epoch);
 }
 
 template <halo_transport TRANSPORT>
@@ -111,20 +161,18 @@ static __device__ void reverse_blocks(const sundog_view *view, const halo_launch
                                       uint64_t epoch)
 {
     const auto block = cg::this_thread_block();
-    const bool flits = TRANSPORT == HALO_FLIT;
-    for (int i = (int)blockIdx.x; i < launch.n; i += (int)gridDim.x) {
+    const int b = (int)blockIdx.x, n_blocks = (int)gridDim.x;
+    if (TRANSPORT == HALO_STORE && !(launch.parts & HALO_PART_NO_WORDS)) {
+        reverse_stores<TRANSPORT>(view, launch, block, b, n_blocks, NULL, epoch);
+        return;
+    }
+    for (int i = b; i < launch.n; i += n_blocks) {
         const sundog_view_chunk chunk = view->reverse[launch.first + i];
         const bool adds = chunk.kind == SUNDOG_CHUNK_ADD;
-        if (launch.parts & HALO_PART_NO_WORDS) {
-            if (adds) sundog_add_rows(view, block, chunk);
-            else sundog_return_rows(view, block, chunk);
-        } else if (adds) {
-            sundog_add_chunk<flits>(view, block, chunk, epoch);
-        } else if (flits) {
-            sundog_return_flits(view, block, chunk, epoch);
-        } else {
-            sundog_return_chunk(view, block, chunk, epoch);
-        }
+        if (TRANSPORT == HALO_STORE && adds) sundog_add_rows(view, block, chunk);
+        else if (TRANSPORT == HALO_STORE) sundog_return_rows(view, block, chunk);
+        else if (adds) sundog_add_chunk<true>(view, block, chunk, epoch);
+        else sundog_return_flits(view, block, chunk, epoch);
     }
 }
 

@@ -7,8 +7,9 @@
 
 enum {
     CHUNK_ROWS = 256,               /* a row or a few components for each thread of a block */
+    LEAST_ROWS = 64,                /* fewer, where blocks would be idle */
     CHUNK_BYTES = 16384,            /* wide rows: fewer */
-    WARP_ROWS = 32,                 /* a row for each thread of a warp; large exchanges: 4 */
+    WARP_ROWS = 32,                 /* a row for each thread of a warp; large exchanges: 2 or 4 */
     MANY_ROWS = 60000,              /* sent and received, for which an exchange is large */
     WARP_BYTES = 4096,              /* what a warp's buffer holds */
 };
@@ -18,7 +19,7 @@ static int at_least_one(int n)
     return n > 1 ? n : 1;
 }
 
-static int chunk_rows_of(const sundog_exchange *exchange, halo_transport transport)
+static int chunk_rows_of(const sundog_exchange *exchange, halo_transport transport, int max_blocks)
 {
     const halo_route *route = halo_route_of(exchange);
     int widest = 1, rows = CHUNK_ROWS, bytes = CHUNK_BYTES, n_rows = 0;
@@ -28,7 +29,11 @@ static int chunk_rows_of(const sundog_exchange *exchange, halo_transport transpo
     for (int m = 0; m < route->n_messages; m++) n_rows += route->send[m].n + route->recv[m].n;
     if (transport == HALO_BULK) {
         bytes = WARP_BYTES;
-        rows = n_rows < MANY_ROWS ? WARP_ROWS : 4 * WARP_ROWS;
+        rows = n_rows < MANY_ROWS ? WARP_ROWS : n_rows < 3 * MANY_ROWS ? 2 * WARP_ROWS
+                                                                       : 4 * WARP_ROWS;
+    } else if (n_rows / max_blocks < CHUNK_ROWS) {      /* whole warps for every block */
+        rows = (n_rows / max_blocks + WARP_ROWS) / WARP_ROWS * WARP_ROWS;
+        if (rows < LEAST_ROWS) rows = LEAST_ROWS;
     }
     int fit = bytes / widest;
     return at_least_one(fit < rows ? fit : rows);
@@ -461,7 +466,7 @@ static sundog_status set_groups(const sundog_exchange *exchange, halo_layout *la
 
 sundog_status halo_layout_build(const sundog_exchange *exchange, halo_layout *layout)
 {
-    layout->chunk_rows = chunk_rows_of(exchange, layout->transport);
+    layout->chunk_rows = chunk_rows_of(exchange, layout->transport, layout->max_blocks);
     layout->n_forward = layout->n_reverse = 0;
     set_fields(exchange, layout);
     BASE_TRY(set_rows(exchange, layout));

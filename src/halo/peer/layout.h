@@ -37,6 +37,7 @@ typedef struct halo_layout {
     halo_transport transport;
     halo_order order;
     bool one_word;                  /* a message has one word, which the host sets */
+    int max_blocks;                 /* of a launch, so that all ranks' blocks are resident */
     int chunk_rows;
     int n_send_rows, n_recv_rows, n_groups, n_targets, n_users, n_shifts;
     int n_forward, n_reverse;       /* chunks */

@@ -122,8 +122,8 @@ static sundog_status choose_blocks(sundog_exchange *exchange)
                          "each of the %d ranks on GPU %d are resident at once",
                          exchange->team->rank, exchange->max_blocks, resident, peer->n_sharing,
                          peer->gpu);
-    peer->max_blocks = exchange->max_blocks > 0 ? exchange->max_blocks
-                       : resident < peer->n_multiprocessors ? resident : peer->n_multiprocessors;
+    int suits = resident < peer->n_multiprocessors ? resident : peer->n_multiprocessors;
+    peer->layout.max_blocks = exchange->max_blocks > 0 ? exchange->max_blocks : suits;
     return SUNDOG_OK;
 }
 
@@ -308,7 +308,11 @@ static sundog_status connect_messages(sundog_exchange *exchange)
                 sums ? sums + (size_t)first_from * exchange->field[f].row_bytes : NULL;
         }
     }
-    for (int f = 0; f < n_fields; f++) layout->field[f].quads = quads_everywhere(exchange, f);
+    for (int f = 0; f < n_fields; f++) {
+        const halo_field *field = &exchange->field[f];
+        layout->field[f].quads = quads_everywhere(exchange, f);
+        layout->field[f].wide = (uintptr_t)field->rows % 16 == 0 && field->stride % 16 == 0;
+    }
     return SUNDOG_OK;
 }
 
@@ -435,7 +439,8 @@ int peer_blocks(const sundog_exchange *exchange, int n_chunks)
     const struct halo_peer *peer = exchange->device;
     if (peer->layout.transport == HALO_BULK)
         n_chunks = (n_chunks + HALO_BLOCK_WARPS - 1) / HALO_BLOCK_WARPS;
-    return n_chunks < 1 ? 1 : n_chunks < peer->max_blocks ? n_chunks : peer->max_blocks;
+    int most = peer->layout.max_blocks;
+    return n_chunks < 1 ? 1 : n_chunks < most ? n_chunks : most;
 }
 
 sundog_status peer_launch(sundog_exchange *exchange, bool forward, int cut, void *stream)

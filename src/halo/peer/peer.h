@@ -20,7 +20,6 @@ typedef struct peer_shared {
 struct halo_peer {
     peer_shared *shared;
     int gpu, n_multiprocessors, n_sharing;      /* ranks on this GPU */
-    int max_blocks;                 /* of a launch, so that all ranks' blocks are resident */
     bool host_watched;              /* rung stream: the host bounds the waits */
     bool counted_here;              /* mpi, stream: epochs are those of the host */
     halo_layout layout;

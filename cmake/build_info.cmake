@@ -1,8 +1,11 @@
 # Writes OUT (a .c file) with commit, compiler and flags; touches it only when something changed.
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10
   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
-if(failed)
+if(failed)              # a copy without its history: who made it may know
   set(commit unknown)
+  if(DEFINED ENV{SUNDOG_COMMIT})
+    set(commit $ENV{SUNDOG_COMMIT})
+  endif()
 endif()
 file(WRITE ${OUT}.new "#include \"build_info.h\"
 

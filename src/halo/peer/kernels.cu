@@ -27,9 +27,9 @@ static __device__ bool is_last_block(uint32_t *counter)
     return before + 1 == gridDim.x;
 }
 
-/* Chunks first, first + n_groups, ... of one message, stored and not yet signalled. */
+/* Chunks first, first + n_groups, ... of one message and source, stored and not yet signalled. */
 typedef struct unsignalled {
-    int first, n, message;
+    int first, n, message, source;
 } unsignalled;
 
 /* A group's chunks. It signals late, before it waits for anything and at the end, so that one fence
@@ -40,15 +40,15 @@ static __device__ void forward_stores(const sundog_view *view, const halo_launch
                                       uint64_t epoch)
 {
     const sundog_view_chunk *chunks = view->forward + launch.first;
-    unsignalled stored = {0, 0, -1};
+    unsignalled stored = {0, 0, -1, -1};
     sundog_view_send send;
     for (int i = g; i < launch.n; i += n_groups) {
         const sundog_view_chunk chunk = chunks[i];
-        if (chunk.message != stored.message || chunk.source >= 0) {
+        if (chunk.message != stored.message || chunk.source != stored.source) {
             if (stored.n > 0)
                 sundog_send_done(view, group, chunks + stored.first, n_groups, stored.n, send,
                                  epoch);
-            stored = {i, 0, chunk.message};
+            stored = {i, 0, chunk.message, chunk.source};
             send = view->send[chunk.message];
             sundog_send_when_ready(view, group, chunk, send, epoch);
         }
@@ -118,7 +118,7 @@ static __device__ void reverse_stores(const sundog_view *view, const halo_launch
                                       uint64_t epoch)
 {
     const sundog_view_chunk *chunks = view->reverse + launch.first;
-    unsignalled stored = {0, 0, -1};
+    unsignalled stored = {0, 0, -1, -1};
     sundog_view_recv recv;
     for (int i = g; i < launch.n; i += n_groups) {
         const sundog_view_chunk chunk = chunks[i];
@@ -127,7 +127,7 @@ static __device__ void reverse_stores(const sundog_view *view, const halo_launch
             if (stored.n > 0)
                 sundog_return_done(view, group, chunks + stored.first, n_groups, stored.n, recv,
                                    epoch);
-            stored = {i, 0, adds ? -1 : chunk.message};
+            stored = {i, 0, adds ? -1 : chunk.message, -1};
         }
         if (adds) {
             sundog_add_chunk<false>(view, group, chunk, epoch);

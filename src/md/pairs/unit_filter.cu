@@ -105,15 +105,14 @@ static __device__ void choose(const unit_arrays &p, filter_shared &s, const filt
             const float4 x0 = at.x[o0], x1 = at.x[o1];
             const bool in0 = unit_near(own, x0) < x0.w, in1 = unit_near(own, x1) < x1.w;
             const uint32_t mask0 = __ballot_sync(~0u, in0), mask1 = __ballot_sync(~0u, in1);
-            const int place = __popc(mask0 & before) + __popc(mask1 & before);
+            const int n0 = __popc(mask0), more = n0 + __popc(mask1);
+            const int place0 = __popc(mask0 & before), place1 = n0 + __popc(mask1 & before);
             const bool begins = k0 + k < n_first;
-            const int step = begins ? 1 : -1;
-            const int to = begins ? n_all + place : capacity - 1 - n_charge - place;
             if (in0) at.number[o0] = 1;
             if (in1) at.number[o1] = 1;
-            if (in0) out[to] = (uint16_t)o0;
-            if (in1) out[in0 ? to + step : to] = (uint16_t)o1;
-            const int more = __popc(mask0) + __popc(mask1);
+            uint16_t *to = begins ? out + n_all : out + capacity - n_charge - more;
+            if (in0) to[place0] = (uint16_t)o0;
+            if (in1) to[place1] = (uint16_t)o1;
             n_all += begins ? more : 0;
             n_charge += begins ? 0 : more;
         }

@@ -70,7 +70,8 @@ typedef struct unit_arrays {
     int *n_outer_slots;                 /* [n_blocks] */
     uint16_t *outer;                    /* [n_units][unit_capacity] slots: charge-only partners from
                                            the end backwards, all others from the beginning; both
-                                           padded to whole chunks with slot outer_capacity */
+                                           padded to whole chunks with slot outer_capacity; entry k
+                                           of a chunk at unit_chunk_place(k) */
     uint16_t *inner;                    /* the same, of the last filter, unpadded */
     int2 *n_outer;                      /* [n_units] all others, charge-only */
     uint32_t *slot, *list, *lanes;
@@ -95,6 +96,13 @@ cudaError_t unit_prepare_search(int shared_bytes, int *static_bytes);
 cudaError_t unit_prepare_filter(int shared_bytes, int *static_bytes);
 
 #ifdef __CUDACC__
+/* Where entry k of a chunk is in memory: word l, which lane l reads, holds l and l + 32. So lanes
+ * side by side have entries side by side, whose slots are in few banks twice. */
+static __device__ __forceinline__ int unit_chunk_place(int k)
+{
+    return 2 * (k & 31) + (k >> 5);
+}
+
 /* Sum of v over the threads before this one; *total over all of them. Uses shared[32]; a barrier
  * before and after is the caller's, one is inside. */
 static __device__ __forceinline__ int unit_scan(int v, int *shared, int *total)

@@ -309,6 +309,13 @@ static __device__ __forceinline__ int chunks_end(int n)
     return (n + UNIT_CHUNK - 1) / UNIT_CHUNK * UNIT_CHUNK;
 }
 
+/* Where the k-th of all others, or of the charge-only ones, is in a unit's outer list. */
+static __device__ __forceinline__ int entry_place(int k, bool charge, int capacity)
+{
+    const int chunk = k & ~(UNIT_CHUNK - 1);
+    return (charge ? capacity - chunk - UNIT_CHUNK : chunk) + unit_chunk_place(k - chunk);
+}
+
 /* The outer list of unit u of the block, by one warp, from its candidates. */
 static __device__ void list_unit(const unit_arrays &p, const search_shared &s, int first, int u,
                                  const search_slots &slots, const uint16_t *candidate, int n)
@@ -339,7 +346,8 @@ static __device__ void list_unit(const unit_arrays &p, const search_shared &s, i
             const uint32_t mask = __ballot_sync(~0u, in), charge = __ballot_sync(~0u, id >> 31);
             const uint32_t mine = mask & (id >> 31 ? charge : ~charge);
             const int place = __popc(mine & before);
-            const int at = id >> 31 ? capacity - 1 - n_charge - place : n_all + place;
+            const int at = entry_place(id >> 31 ? n_charge + place : n_all + place, id >> 31,
+                                       capacity);
             n_all += __popc(mask & ~charge);
             n_charge += __popc(mask & charge);
             if (in && n_all + n_charge <= capacity) out[at] = (uint16_t)o;
@@ -348,9 +356,10 @@ static __device__ void list_unit(const unit_arrays &p, const search_shared &s, i
     const int all_end = chunks_end(n_all), charge_end = chunks_end(n_charge);
     const bool fits = all_end + charge_end <= capacity;
     if (fits) {
-        for (int k = n_all + lane; k < all_end; k += 32) out[k] = (uint16_t)p.outer_capacity;
+        for (int k = n_all + lane; k < all_end; k += 32)
+            out[entry_place(k, false, capacity)] = (uint16_t)p.outer_capacity;
         for (int k = n_charge + lane; k < charge_end; k += 32)
-            out[capacity - 1 - k] = (uint16_t)p.outer_capacity;
+            out[entry_place(k, true, capacity)] = (uint16_t)p.outer_capacity;
     }
     if (lane) return;
     p.n_outer[first + u] = fits ? make_int2(n_all, n_charge) : make_int2(0, 0);

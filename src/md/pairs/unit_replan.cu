@@ -8,8 +8,8 @@
  *      halve each block along its longest axis, again and again, down to single units
  *      leaves: ten units each
  *
- * Coordinates are fractions counted from the middle of the cell, to 16 bits; equal ones stay in the
- * order of the plan. So equal rows give equal blocks, whatever came before. Sorting is CUB's, which
+ * Coordinates are fractions counted from the middle of the cell, to 8 bits or 16, since each 8 bits
+ * are a pass of a sort; equal ones stay in the order of the plan. So equal rows give equal blocks, whatever came before. Sorting is CUB's, which
  * is part of CUDA. Nothing is asked of the host, so it can be captured.
  */
 #include "md/pairs/unit_kernels.cuh"
@@ -17,22 +17,27 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-enum { FRACTION_BITS = 16, HALVES = 7 };
+enum { HALVES = 7 };
 
-/* Position of column c of a slab, in bits above a fraction: few systems need more. */
-static int column_bits_of(int n_blocks)
+/* Of a key, from its lowest bit on. Enough for cells of 0.06 nm a step, and of 64 x 64 columns. */
+typedef struct key_bits {
+    int fraction, column, slab;         /* column: of a slab */
+} key_bits;
+
+static key_bits key_bits_for(int n_blocks)
 {
-    return n_blocks <= 1000 ? 4 : 6;
+    const key_bits few = {8, 4, 4}, many = {16, 6, 6};
+    return n_blocks <= 1000 ? few : many;
 }
 
 int unit_most_columns(int n_blocks)
 {
-    return 1 << column_bits_of(n_blocks);
+    return 1 << key_bits_for(n_blocks).column;
 }
 
-static __device__ __forceinline__ uint32_t fraction_of(int s, int origin)
+static __device__ __forceinline__ uint32_t fraction_of(int s, int origin, int bits)
 {
-    return (((uint32_t)s - (uint32_t)origin) ^ 0x80000000u) >> (32 - FRACTION_BITS);
+    return (((uint32_t)s - (uint32_t)origin) ^ 0x80000000u) >> (32 - bits);
 }
 
 /* Which of n parts of `whole`, each from whole * i / n on, has item k? */
@@ -53,7 +58,7 @@ static __device__ __forceinline__ int block_of(const unit_arrays &p, int positio
 /* Slab (LEVEL 1), or slab and column (LEVEL 2), of the block at a position. */
 template <int LEVEL>
 static __device__ __forceinline__ uint32_t region_of(const unit_arrays &p, const unit_numbers &n,
-                                                     int position, int column_bits)
+                                                     int position, const key_bits &bits)
 {
     if (LEVEL == 0) return 0;
     const int n_blocks = p.view.n_blocks, b = block_of(p, position, n.n_units);
@@ -62,15 +67,15 @@ static __device__ __forceinline__ uint32_t region_of(const unit_arrays &p, const
     const int first = (int)((int64_t)n_blocks * slab / n.n_slabs);
     const int end = (int)((int64_t)n_blocks * (slab + 1) / n.n_slabs), all = end - first;
     int columns = (int)rintf(sqrtf((float)all * n.y_to_z));
-    columns = max(1, min(columns, min(all, 1 << column_bits)));
-    return (uint32_t)(slab << column_bits | part_of(b - first, columns, all));
+    columns = max(1, min(columns, min(all, 1 << bits.column)));
+    return (uint32_t)(slab << bits.column | part_of(b - first, columns, all));
 }
 
 /*   thread  a position     reads  order (LEVEL > 0), unit, row     writes  key; order (LEVEL 0) */
 template <int LEVEL>
 static __global__ void key_units(const __grid_constant__ unit_arrays p,
                                  const __grid_constant__ unit_replan r, const int4 *row,
-                                 int column_bits, int *order)
+                                 key_bits bits, int *order)
 {
     const int position = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (position >= r.capacity) return;
@@ -80,8 +85,8 @@ static __global__ void key_units(const __grid_constant__ unit_arrays p,
     if (position < n.n_units) {
         const int4 at = row[r.unit[LEVEL == 0 ? position : order[position]].x];
         const int s = LEVEL == 0 ? at.x : LEVEL == 1 ? at.y : at.z;
-        key = region_of<LEVEL>(p, n, position, column_bits) << FRACTION_BITS |
-              fraction_of(s, n.origin[LEVEL]);
+        key = region_of<LEVEL>(p, n, position, bits) << bits.fraction |
+              fraction_of(s, n.origin[LEVEL], bits.fraction);
     }
     r.key[position] = key;
 }
@@ -200,17 +205,17 @@ cudaError_t unit_launch_replan(const unit_arrays *p, const unit_replan *r, int l
     enum { THREADS = 256 };
     if (p->view.n_blocks == 0) return cudaSuccess;
     const int blocks = (r->capacity + THREADS - 1) / THREADS;
-    const int columns = column_bits_of(p->view.n_blocks);
+    const key_bits bits = key_bits_for(p->view.n_blocks);
     int *a = r->order[0], *b = r->order[1];
     cudaError_t error;
-    key_units<0><<<blocks, THREADS, 0, stream>>>(*p, *r, row, columns, a);
-    error = sort(r, a, b, FRACTION_BITS, stream);
+    key_units<0><<<blocks, THREADS, 0, stream>>>(*p, *r, row, bits, a);
+    error = sort(r, a, b, bits.fraction, stream);
     if (error != cudaSuccess) return error;
-    key_units<1><<<blocks, THREADS, 0, stream>>>(*p, *r, row, columns, b);
-    error = sort(r, b, a, FRACTION_BITS + columns, stream);
+    key_units<1><<<blocks, THREADS, 0, stream>>>(*p, *r, row, bits, b);
+    error = sort(r, b, a, bits.fraction + bits.slab, stream);
     if (error != cudaSuccess) return error;
-    key_units<2><<<blocks, THREADS, 0, stream>>>(*p, *r, row, columns, a);
-    error = sort(r, a, b, FRACTION_BITS + 2 * columns, stream);
+    key_units<2><<<blocks, THREADS, 0, stream>>>(*p, *r, row, bits, a);
+    error = sort(r, a, b, bits.fraction + bits.slab + bits.column, stream);
     if (error != cudaSuccess) return error;
     halve_blocks<<<p->view.n_blocks, MD_UNIT_MOST, 0, stream>>>(*p, *r, row, b);
     fill_leaves<<<(leaf_capacity * MD_UNIT_LEAF + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*p,

@@ -107,6 +107,17 @@ static __device__ __forceinline__ float full_pair(const unit_parameters<float> &
     return (r2 < p.rc2 ? f : 0.f) + (r2 < p.rv2 ? lj : 0.f);
 }
 
+static __device__ __forceinline__ void add_virial(lane_sums &sum, const pair_distance &d, float f)
+{
+    const float x = f * d.dx, y = f * d.dy, z = f * d.dz;
+    sum.virial[0] = fmaf(x, d.dx, sum.virial[0]);
+    sum.virial[1] = fmaf(y, d.dy, sum.virial[1]);
+    sum.virial[2] = fmaf(z, d.dz, sum.virial[2]);
+    sum.virial[3] = fmaf(x, d.dy, sum.virial[3]);
+    sum.virial[4] = fmaf(x, d.dz, sum.virial[4]);
+    sum.virial[5] = fmaf(y, d.dz, sum.virial[5]);
+}
+
 /* A pair that may be excluded, or not be one at all; with ENERGY adds to the sums. */
 template <int LJ, int MODIFIER, bool ENERGY>
 static __device__ __forceinline__ void masked_pair(const unit_parameters<float> &p, lane_atoms &i,
@@ -125,13 +136,30 @@ static __device__ __forceinline__ void masked_pair(const unit_parameters<float> 
     if (!ENERGY) return;
     if (charged) sum.coulomb += qq * (ri + p.krf * d.r2 - p.crf);
     if (disperses) sum.lj += e_lj;
-    float x = f * d.dx, y = f * d.dy, z = f * d.dz;
-    sum.virial[0] += x * d.dx;
-    sum.virial[1] += y * d.dy;
-    sum.virial[2] += z * d.dz;
-    sum.virial[3] += x * d.dy;
-    sum.virial[4] += x * d.dz;
-    sum.virial[5] += y * d.dz;
+    add_virial(sum, d, f);
+}
+
+/* A pair of the lists, with energies. */
+template <int LJ, int MODIFIER, bool HAS_LJ>
+static __device__ __forceinline__ void energy_pair(const unit_parameters<float> &p, lane_atoms &i,
+                                                   int a, float4 j, float2 lj_i, float2 lj_j,
+                                                   lane_sums &sum)
+{
+    const pair_distance d = distance(i, a, j);
+    const float ri = rsqrt_approx(d.r2), qq = i.q[a] * j.w;
+    const bool charged = d.r2 < p.rc2;
+    float f = charged ? qq * fmaf(ri * ri, ri, -p.twice_krf) : 0.f;
+    sum.coulomb += charged ? qq * (ri + fmaf(p.krf, d.r2, -p.crf)) : 0.f;
+    if (HAS_LJ) {
+        const float2 c = lj_of<LJ>(p, lj_i, lj_j);
+        float energy = 0;
+        const float lj = unit_lj_force<float, MODIFIER, true>(p, d.r2, ri, c.x, c.y, &energy);
+        const bool disperses = d.r2 < p.rv2;
+        f += disperses ? lj : 0.f;
+        sum.lj += disperses ? energy : 0.f;
+    }
+    add(i, a, d, f);
+    add_virial(sum, d, f);
 }
 
 /* The list of one lane: words in a column, read two ahead. */
@@ -282,7 +310,7 @@ static __device__ __forceinline__ void all_loop(const unit_parameters<float> &p,
     for (int a = N_LJ; a < MD_UNIT; a++) multiply(i, a, i.q[a]);
 }
 
-/* Words of tail and lists in turn, each entry with all it may have. For energies: not in haste. */
+/* An entry of the tail, with all it may have. */
 template <int LJ, int MODIFIER, bool ENERGY>
 static __device__ __forceinline__ void masked_steps(const unit_parameters<float> &p, lane_atoms &i,
                                                     const float2 *lj_i, uint32_t at, uint32_t mask,
@@ -295,6 +323,36 @@ static __device__ __forceinline__ void masked_steps(const unit_parameters<float>
     for (int a = 0; a < MD_UNIT; a++)
         masked_pair<LJ, MODIFIER, ENERGY>(p, i, a, j, lj_i[a], lj_j, mask >> a & 1,
                                           mask >> (3 + a) & 1, sum);
+}
+
+/* N_LJ: how many of the unit's atoms may have Lennard-Jones. */
+template <int LJ, int MODIFIER, int N_LJ>
+static __device__ __forceinline__ void energy_step(const unit_parameters<float> &p, lane_atoms &i,
+                                                   const float2 *lj_i, uint32_t at,
+                                                   const char *slots, const char *lj,
+                                                   lane_sums &sum)
+{
+    const float4 j = slot_at(slots, at);
+    const float2 lj_j = N_LJ > 0 ? lj_at(lj, at) : make_float2(0.f, 0.f);
+#pragma unroll
+    for (int a = 0; a < MD_UNIT; a++) {
+        if (a < N_LJ) energy_pair<LJ, MODIFIER, true>(p, i, a, j, lj_i[a], lj_j, sum);
+        else energy_pair<LJ, MODIFIER, false>(p, i, a, j, lj_i[a], lj_j, sum);
+    }
+}
+
+/* n words of a list; the upper half of the last may be padding. */
+template <int LJ, int MODIFIER, int N_LJ>
+static __device__ __forceinline__ void energy_loop(const unit_parameters<float> &p, lane_atoms &i,
+                                                   const float2 *lj_i, int n, lane_list &list,
+                                                   const char *slots, const char *lj,
+                                                   lane_sums &sum)
+{
+    for (int k = 0; k < n; k++) {
+        const uint32_t word = take_word(list);
+        energy_step<LJ, MODIFIER, N_LJ>(p, i, lj_i, word & 65535, slots, lj, sum);
+        energy_step<LJ, MODIFIER, N_LJ>(p, i, lj_i, word >> 16, slots, lj, sum);
+    }
 }
 
 /* Forces of the block's units from the parts of their lanes, in the order of lanes. */
@@ -384,11 +442,10 @@ static __global__ void __launch_bounds__(MOST, 1)
             uint32_t word = take_word(list);
             masked_steps<LJ, MODIFIER, true>(p, i, lj_i, word & 65535, word >> 16, slots, lj, sum);
         }
-        for (int k = 0; k < (n_charge + 1) / 2 + (n_all + 1) / 2; k++) {
-            uint32_t word = take_word(list);
-            masked_steps<LJ, MODIFIER, true>(p, i, lj_i, word & 65535, 7, slots, lj, sum);
-            masked_steps<LJ, MODIFIER, true>(p, i, lj_i, word >> 16, 7, slots, lj, sum);
-        }
+        energy_loop<LJ, MODIFIER, 0>(p, i, lj_i, (n_charge + 1) / 2, list, slots, lj, sum);
+        if (w.y >> 16)
+            energy_loop<LJ, MODIFIER, 3>(p, i, lj_i, (n_all + 1) / 2, list, slots, lj, sum);
+        else energy_loop<LJ, MODIFIER, 1>(p, i, lj_i, (n_all + 1) / 2, list, slots, lj, sum);
         sum_block(sum, block_sums);
     } else {
         lane_list tail = list;          /* done last, when the charges are in the sums */

@@ -26,7 +26,7 @@ typedef struct unit_need {
 /* What differs between rebuilds: in device memory, so that captured graphs stay valid. */
 typedef struct unit_numbers {
     float scale[6];             /* of the frame */
-    int n_leaves, n_owned;
+    int n_leaves, n_owned, n_rows;
     int n_units, n_owned_leaves, leaves_a_block, n_slabs, origin[3];    /* the last: of the cell */
     float y_to_z;               /* of the cell's sides */
 } unit_numbers;
@@ -44,7 +44,9 @@ typedef struct unit_replan {
     int *order[2];
     void *temp;                         /* CUB's */
     size_t temp_bytes;
-    int capacity;
+    uint32_t *ghost_key, *ghost_sorted; /* [ghost_capacity] */
+    int *ghost, *ghost_order;           /* rows */
+    int capacity, ghost_capacity;
 } unit_replan;
 
 typedef struct unit_arrays {

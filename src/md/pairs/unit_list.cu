@@ -21,7 +21,8 @@ enum list_memory {
     LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL, TAIL_ROW, TAIL_MASK,
     TAIL_GID, UNIT_NOW, TAIL_NOW, TAIL_GID_NOW, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE,
     OUTER_SLOT, N_OUTER_SLOTS, OUTER, INNER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES,
-    NEED, NUMBERS, KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, N_MEMORY
+    NEED, NUMBERS, KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, GHOST_KEY, GHOST_SORTED, GHOST,
+    GHOST_ORDER, N_MEMORY
 };
 
 struct md_unit_lists {
@@ -176,7 +177,11 @@ static sundog_status reserve(md_unit_lists *l)
         (size_t)l->replan.capacity * sizeof(uint32_t),
         (size_t)l->replan.capacity * sizeof(int),
         (size_t)l->replan.capacity * sizeof(int),
-        l->replan.temp_bytes};
+        l->replan.temp_bytes,
+        (size_t)l->replan.ghost_capacity * sizeof(uint32_t),
+        (size_t)l->replan.ghost_capacity * sizeof(uint32_t),
+        (size_t)l->replan.ghost_capacity * sizeof(int),
+        (size_t)l->replan.ghost_capacity * sizeof(int)};
     for (int k = TAIL_SLOT; k < N_MEMORY; k++)
         BASE_TRY(device_reserve(&l->memory[k], bytes[k - TAIL_SLOT]));
     return SUNDOG_OK;
@@ -241,6 +246,10 @@ static void set_replan_pointers(md_unit_lists *l)
     r->order[0] = (int *)m[ORDER].d;
     r->order[1] = (int *)m[OTHER_ORDER].d;
     r->temp = m[SORT_TEMP].d;
+    r->ghost_key = (uint32_t *)m[GHOST_KEY].d;
+    r->ghost_sorted = (uint32_t *)m[GHOST_SORTED].d;
+    r->ghost = (int *)m[GHOST].d;
+    r->ghost_order = (int *)m[GHOST_ORDER].d;
 }
 
 /* Slabs and columns such that blocks are about as long as wide. */
@@ -260,9 +269,13 @@ static sundog_status set_replan_numbers(md_unit_lists *l, const md_rows *rows,
     md_unit_frame_encode(frame, rows->origin, l->numbers.origin);
     if (p->n_owned_leaves > l->owned_leaf_capacity)
         l->owned_leaf_capacity = p->n_owned_leaves + p->n_owned_leaves / 8;
-    if (p->n_units <= l->replan.capacity) return SUNDOG_OK;
-    l->replan.capacity = p->n_units + p->n_units / 8;
-    return DEVICE_CHECK(unit_replan_bytes(l->replan.capacity, &l->replan.temp_bytes));
+    const int n_ghosts = p->n_rows - p->n_owned;
+    int *units = &l->replan.capacity, *ghosts = &l->replan.ghost_capacity;
+    if (p->n_units <= *units && n_ghosts <= *ghosts) return SUNDOG_OK;
+    if (p->n_units > *units) *units = p->n_units + p->n_units / 8;
+    if (n_ghosts > *ghosts) *ghosts = n_ghosts + n_ghosts / 8;
+    const int n_sorted = *units > *ghosts ? *units : *ghosts;
+    return DEVICE_CHECK(unit_replan_bytes(n_sorted, &l->replan.temp_bytes));
 }
 
 static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
@@ -272,6 +285,7 @@ static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
     memcpy(l->numbers.scale, frame->scale, sizeof l->numbers.scale);
     l->numbers.n_leaves = n_leaves;
     l->numbers.n_owned = l->plan.n_owned;
+    l->numbers.n_rows = l->plan.n_rows;
     if (n_leaves > a->leaf_capacity) a->leaf_capacity = n_leaves + n_leaves / 8;
     a->rlist = (float)l->options.rlist;
     a->rinner = (float)l->options.rinner;

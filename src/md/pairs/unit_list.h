@@ -84,8 +84,8 @@ sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_rows *rows,
                                     const md_unit_frame *frame, const md_device_row *d_row,
                                     void *stream);
 /* Blocks of units anew from moved rows, those of the same rebuild in other blocks: when atoms have
- * diffused. Some 130 us, so not at every search. Lists must be searched anew behind it. Does not
- * wait, may be captured, and invalidates no graph. Ghosts are planned at a rebuild only. */
+ * diffused; leaves of ghosts, too. Some 130 us, so not at every search. Lists must be searched anew
+ * behind it. Does not wait, may be captured, and invalidates no graph. */
 sundog_status md_unit_lists_replan(md_unit_lists *lists, const md_device_row *d_row, void *stream);
 /* Outer and inner lists anew, from moved rows; does not wait. */
 sundog_status md_unit_lists_search(md_unit_lists *lists, const md_device_row *d_row, void *stream);

@@ -373,8 +373,8 @@ static void fill_owned_leaf(md_unit_plan *plan, int leaf)
     }
 }
 
-/* Ghosts along a Morton curve, cut every 32. */
-static void make_leaves(const maker *m)
+/* Ghosts along a Morton curve, cut every 32; in their order when the device will sort them. */
+static void make_leaves(const maker *m, bool later)
 {
     const md_rows *rows = m->rows;
     md_unit_plan *plan = m->plan;
@@ -382,6 +382,10 @@ static void make_leaves(const maker *m)
     double lo[3] = {INFINITY, INFINITY, INFINITY};
     count_leaves(m);
     for (int leaf = 0; leaf < plan->n_owned_leaves; leaf++) fill_owned_leaf(plan, leaf);
+    int *place = plan->leaf_row + (size_t)plan->n_owned_leaves * MD_UNIT_LEAF;
+    int n_places = (plan->n_leaves - plan->n_owned_leaves) * MD_UNIT_LEAF;
+    for (int k = 0; k < n_places; k++) place[k] = k < n ? n_owned + k : -1;
+    if (later) return;
     double(*x)[3] = base_alloc(((size_t)n + 1) * sizeof *x);
     keyed *items = base_alloc(((size_t)n + 1) * sizeof *items);
     keyed *other = base_alloc(((size_t)n + 1) * sizeof *other);
@@ -398,9 +402,7 @@ static void make_leaves(const maker *m)
         items[row] = (keyed){key, n_owned + row};
     }
     keyed *sorted = sort_by_key(items, other, n);
-    int *place = plan->leaf_row + (size_t)plan->n_owned_leaves * MD_UNIT_LEAF;
-    int n_places = (plan->n_leaves - plan->n_owned_leaves) * MD_UNIT_LEAF;
-    for (int k = 0; k < n_places; k++) place[k] = k < n ? sorted[k].value : -1;
+    for (int k = 0; k < n; k++) place[k] = sorted[k].value;
     base_free(x);
     base_free(items);
     base_free(other);
@@ -483,7 +485,7 @@ sundog_status md_unit_plan_make(const md_units *units, const md_topology *topolo
                .frame = options->frame};
     find_units(&m);
     make_blocks(&m, options);
-    make_leaves(&m);
+    make_leaves(&m, options->blocks_later);
     make_tails(rows, plan);
     base_free(m.found);
     base_free(m.order);

@@ -43,8 +43,8 @@ typedef struct md_unit_plan_options {
     int most_units;             /* of a block, 1 .. MD_UNIT_MOST */
     const md_unit_frame *frame; /* rows count at their images nearest to rows->origin; NULL: as
                                    they stand */
-    bool blocks_later;          /* units of a block need not be near each other: the device will
-                                   choose (md_unit_lists_replan) */
+    bool blocks_later;          /* units of a block and ghosts of a leaf need not be near each
+                                   other: the device will choose (md_unit_lists_replan) */
 } md_unit_plan_options;
 
 typedef struct md_unit_plan {

@@ -1,12 +1,12 @@
 /* Blocks of units anew, from where the rows are now: atoms diffuse, and after some hundred steps
- * the units of a block are no longer near each other. Which rows form a unit, tails and ghosts'
- * leaves stay; so do all numbers.
+ * the units of a block are no longer near each other. Which rows form a unit, and tails, stay; so do
+ * all numbers.
  *
  *      sort by x        cut into slabs of whole blocks
  *      sort by slab, y  cut each slab into columns of whole blocks
  *      sort by column, z: blocks one after another, each of as many units as before
  *      halve each block along its longest axis, again and again, down to single units
- *      leaves: ten units each
+ *      leaves: ten units each; of ghosts, 32 rows along a Morton curve
  *
  * Coordinates are fractions counted from the middle of the cell, to 8 bits or 16, since each 8 bits
  * are a pass of a sort; equal ones stay in the order of the plan. So equal rows give equal blocks, whatever came before. Sorting is CUB's, which
@@ -183,12 +183,68 @@ static __global__ void fill_leaves(const __grid_constant__ unit_arrays p,
     r.leaf_row[k] = is ? ((const int *)(r.unit_now + u))[place % MD_UNIT] : -1;
 }
 
+enum { MORTON_BITS = 7 };               /* of an axis */
+
+/* The low bits of v, two places between each. */
+static __device__ __forceinline__ uint32_t spread(uint32_t v)
+{
+    uint32_t out = 0;
+    for (int k = 0; k < MORTON_BITS; k++) out |= (v >> k & 1) << (3 * k);
+    return out;
+}
+
+/*   thread  a ghost     reads  row     writes  ghost, ghost_key */
+static __global__ void key_ghosts(const __grid_constant__ unit_arrays p,
+                                  const __grid_constant__ unit_replan r, const int4 *row)
+{
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const unit_numbers &n = *p.numbers;
+    if (k >= r.ghost_capacity) return;
+    const int mine = n.n_owned + k;
+    uint32_t key = ~0u;
+    if (mine < n.n_rows) {
+        const int4 at = row[mine];
+        key = spread(fraction_of(at.x, n.origin[0], MORTON_BITS)) |
+              spread(fraction_of(at.y, n.origin[1], MORTON_BITS)) << 1 |
+              spread(fraction_of(at.z, n.origin[2], MORTON_BITS)) << 2;
+    }
+    r.ghost[k] = mine;
+    r.ghost_key[k] = key;
+}
+
+/*   thread  a place of a ghosts' leaf     reads  ghost_order     writes  leaf_row */
+static __global__ void fill_ghost_leaves(const __grid_constant__ unit_arrays p,
+                                         const __grid_constant__ unit_replan r)
+{
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const unit_numbers &n = *p.numbers;
+    const int n_ghosts = n.n_rows - n.n_owned;
+    if (k >= (n_ghosts + MD_UNIT_LEAF - 1) / MD_UNIT_LEAF * MD_UNIT_LEAF) return;
+    r.leaf_row[n.n_owned_leaves * MD_UNIT_LEAF + k] = k < n_ghosts ? r.ghost_order[k] : -1;
+}
+
 static cudaError_t sort(const unit_replan *r, const int *from, int *to, int bits,
                         cudaStream_t stream)
 {
     size_t bytes = r->temp_bytes;
     return cub::DeviceRadixSort::SortPairs(r->temp, bytes, r->key, r->sorted, from, to,
                                            r->capacity, 0, bits, stream);
+}
+
+static cudaError_t replan_ghosts(const unit_arrays *p, const unit_replan *r, const int4 *row,
+                                 cudaStream_t stream)
+{
+    enum { THREADS = 256 };
+    const int blocks = (r->ghost_capacity + MD_UNIT_LEAF) / THREADS + 1;
+    size_t bytes = r->temp_bytes;
+    if (r->ghost_capacity == 0) return cudaSuccess;
+    key_ghosts<<<blocks, THREADS, 0, stream>>>(*p, *r, row);
+    cudaError_t error = cub::DeviceRadixSort::SortPairs(
+        r->temp, bytes, r->ghost_key, r->ghost_sorted, r->ghost, r->ghost_order,
+        r->ghost_capacity, 0, 3 * MORTON_BITS, stream);
+    if (error != cudaSuccess) return error;
+    fill_ghost_leaves<<<blocks, THREADS, 0, stream>>>(*p, *r);
+    return cudaGetLastError();
 }
 
 cudaError_t unit_replan_bytes(int capacity, size_t *bytes)
@@ -220,5 +276,6 @@ cudaError_t unit_launch_replan(const unit_arrays *p, const unit_replan *r, int l
     halve_blocks<<<p->view.n_blocks, MD_UNIT_MOST, 0, stream>>>(*p, *r, row, b);
     fill_leaves<<<(leaf_capacity * MD_UNIT_LEAF + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*p,
                                                                                                *r);
-    return cudaGetLastError();
+    error = cudaGetLastError();
+    return error == cudaSuccess ? replan_ghosts(p, r, row, stream) : error;
 }

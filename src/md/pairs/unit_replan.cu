@@ -1,6 +1,6 @@
 /* Blocks of units anew, from where the rows are now: atoms diffuse, and after some hundred steps
- * the units of a block are no longer near each other. Which rows form a unit, and tails, stay; so do
- * all numbers.
+ * the units of a block are no longer near each other. Which rows form a unit stays, and tails and
+ * all numbers do.
  *
  *      sort by x        cut into slabs of whole blocks
  *      sort by slab, y  cut each slab into columns of whole blocks
@@ -9,8 +9,9 @@
  *      leaves: ten units each; of ghosts, 32 rows along a Morton curve
  *
  * Coordinates are fractions counted from the middle of the cell, to 8 bits or 16, since each 8 bits
- * are a pass of a sort; equal ones stay in the order of the plan. So equal rows give equal blocks, whatever came before. Sorting is CUB's, which
- * is part of CUDA. Nothing is asked of the host, so it can be captured.
+ * are a pass of a sort; equal ones stay in the order of the plan. So equal rows give equal blocks,
+ * whatever came before. Sorting is CUB's, which is part of CUDA. Nothing is asked of the host, so
+ * it can be captured.
  */
 #include "md/pairs/unit_kernels.cuh"
 #include "md/pairs/unit_device.cuh"
@@ -19,7 +20,7 @@
 
 enum { HALVES = 7 };
 
-/* Of a key, from its lowest bit on. Enough for cells of 0.06 nm a step, and of 64 x 64 columns. */
+/* Of a key, from its lowest bit on: a step is 0.06 nm at most until there are many blocks. */
 typedef struct key_bits {
     int fraction, column, slab;         /* column: of a slab */
 } key_bits;

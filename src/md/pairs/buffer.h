@@ -11,4 +11,8 @@
 sundog_status md_verlet_buffer(const md_topology *topology, const md_box *box,
                                const md_params *params, double temperature, int lifetime,
                                double *rlist);
+/* The estimate under it: variance of one coordinate of an atom (its number in the kind of molecule)
+ * `age` ps after the list was made, nm^2. */
+double md_verlet_variance(const md_topology *topology, const md_box *box, double temperature,
+                          double age, int moltype, int atom);
 #endif

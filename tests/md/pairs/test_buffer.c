@@ -1,6 +1,7 @@
 /* Verlet buffer: the list radius found for argon is held against direct integration over distances
- * of the true potential; rigid molecules need less than free atoms; limits and errors. Drift of a
- * real run is measured elsewhere.
+ * of the true potential; rigid molecules need less than free atoms, more in a gas than in a liquid;
+ * limits and errors. How far atoms of real liquids move, and the drift of runs, are measured in
+ * run/test_motion.c and run/test_drift.c.
  */
 #include "base/alloc.h"
 #include "check.h"
@@ -15,8 +16,12 @@ static const double KT = MD_BOLTZ * 300;
 
 static md_params make_params(void)
 {
-    md_params p = {.dt = 0.002, .verlet_buffer_tolerance = 0.005, .rcoulomb = 0.9, .rvdw = 0.9,
-                   .coulombtype = MD_COULOMB_REACTION_FIELD, .epsilon_r = 1,
+    md_params p = {.dt = 0.002,
+                   .verlet_buffer_tolerance = 0.005,
+                   .rcoulomb = 0.9,
+                   .rvdw = 0.9,
+                   .coulombtype = MD_COULOMB_REACTION_FIELD,
+                   .epsilon_r = 1,
                    .vdw_modifier = MD_VDW_POTENTIAL_SHIFT};
     return p;
 }
@@ -67,8 +72,14 @@ static void check_argon(void)
     double sigma6 = pow(0.3405, 6), c6 = 4 * 0.99607 * sigma6, c12 = c6 * sigma6;
     md_moltype mol = {.n_atoms = 1, .atom = &atom};
     md_molblock block = {.count = 4096};
-    md_topology top = {.n_atomtypes = 1, .c6 = &c6, .c12 = &c12, .n_moltypes = 1, .moltype = &mol,
-                       .n_molblocks = 1, .molblock = &block, .n_atoms = 4096};
+    md_topology top = {.n_atomtypes = 1,
+                       .c6 = &c6,
+                       .c12 = &c12,
+                       .n_moltypes = 1,
+                       .moltype = &mol,
+                       .n_molblocks = 1,
+                       .molblock = &block,
+                       .n_atoms = 4096};
     md_box box = {{{5.8263, 0, 0}, {0, 5.8263, 0}, {0, 0, 5.8263}}};
     double density = 4096 / pow(5.8263, 3), before = 0;
     md_params params = make_params();
@@ -86,7 +97,7 @@ static void check_argon(void)
     }
     double looser, hotter, now;
     CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, 1, &now));
-    CHECK_NEAR(now, 0.9, 1e-12);        /* a list made every step needs no buffer */
+    CHECK_NEAR(now, 0.9, 1e-12); /* a list made every step needs no buffer */
     CHECK_OK(md_verlet_buffer(&top, &box, &params, 600, 100, &hotter));
     params.verlet_buffer_tolerance = 1e-3;
     CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, 100, &looser));
@@ -94,8 +105,15 @@ static void check_argon(void)
     check_switched(&top, &box, c6, c12);
 }
 
-/* SPC/E water at its density, rigid, with OH constraints only, and free. */
-static double water(int kind, int lifetime)
+/* SPC/E water, rigid, with OH constraints only, and free: the list radius, and how far a hydrogen
+ * gets in 0.2 ps. */
+typedef struct reach {
+    double rlist, hydrogen;
+} reach;
+
+static const double LIQUID = 6.2407, VAPOUR = 62.4; /* edge of the box, nm */
+
+static reach water(int kind, double edge, double temperature, int lifetime)
 {
     md_atom atom[3] = {{.type = 0, .charge = -0.8476, .mass = 15.9994},
                        {.type = 1, .charge = 0.4238, .mass = 1.008},
@@ -108,27 +126,56 @@ static double water(int kind, int lifetime)
     if (kind == 1)
         mol.list[MD_CONSTRAINT] = (md_interactions){.n = 2, .atoms = bonds, .param = zero};
     md_molblock block = {.count = 8000};
-    md_topology top = {.n_atomtypes = 2, .c6 = c6, .c12 = c12, .n_params = 1, .param = &param,
-                       .n_moltypes = 1, .moltype = &mol, .n_molblocks = 1, .molblock = &block,
+    md_topology top = {.n_atomtypes = 2,
+                       .c6 = c6,
+                       .c12 = c12,
+                       .n_params = 1,
+                       .param = &param,
+                       .n_moltypes = 1,
+                       .moltype = &mol,
+                       .n_molblocks = 1,
+                       .molblock = &block,
                        .n_atoms = 24000};
-    md_box box = {{{6.2407, 0, 0}, {0, 6.2407, 0}, {0, 0, 6.2407}}};
+    md_box box = {{{edge, 0, 0}, {0, edge, 0}, {0, 0, edge}}};
     md_params params = make_params();
-    double rlist;
-    CHECK_OK(md_verlet_buffer(&top, &box, &params, 300, lifetime, &rlist));
-    return rlist;
+    reach out = {.hydrogen = md_verlet_variance(&top, &box, temperature, 0.2, 0, 1)};
+    CHECK_OK(md_verlet_buffer(&top, &box, &params, temperature, lifetime, &out.rlist));
+    return out;
 }
 
 static void check_water(void)
 {
     for (int lifetime = 10; lifetime <= 20; lifetime += 5) {
-        double rigid = water(0, lifetime), bound = water(1, lifetime), free = water(2, lifetime);
-        CHECK(0.93 < rigid && rigid < bound && bound < free && free < 1.3);
+        double rigid = water(0, LIQUID, 300, lifetime).rlist;
+        double bound = water(1, LIQUID, 300, lifetime).rlist;
+        double free = water(2, LIQUID, 300, lifetime).rlist;
+        printf("SPC/E, %d steps: rigid %.3f, OH fixed %.3f, free %.3f nm\n", lifetime, rigid, bound,
+               free);
+        CHECK(0.93 < rigid && rigid < free && bound < free && free < 1.3);
+        CHECK(lifetime > 10 || rigid < bound); /* later all hydrogens that are held swing alike */
     }
     /* turning hydrogens come back: a list that lives ten times longer needs less than ten times
      * more */
-    CHECK(water(0, 100) - 0.9 < 8 * (water(0, 10) - 0.9));
-    CHECK(water(2, 100) > water(0, 100) + 0.5);
-    CHECK(water(0, 10) < 1.05);
+    CHECK(water(0, LIQUID, 300, 100).rlist - 0.9 < 8 * (water(0, LIQUID, 300, 10).rlist - 0.9));
+    CHECK(water(2, LIQUID, 300, 100).rlist > water(0, LIQUID, 300, 100).rlist + 0.5);
+    CHECK(water(0, LIQUID, 300, 10).rlist < 1.05);
+}
+
+/* Neighbours hinder the turning of held hydrogens, less in a thin gas and less when it is hot. */
+static void check_hindered(void)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        double shift = MD_BOLTZ * 300 * 0.2 * 0.2 / (kind ? 17.0074 : 18.0154);
+        double liquid = water(kind, LIQUID, 300, 10).hydrogen - shift;
+        double vapour = water(kind, VAPOUR, 300, 10).hydrogen - shift;
+        double half = water(kind, LIQUID * cbrt(33.0 / 15), 300, 10).hydrogen - shift;
+        double hot = water(kind, LIQUID, 600, 10).hydrogen - 2 * shift;
+        CHECK_NEAR(liquid / vapour, 0.14, 1e-9);
+        CHECK(liquid * 3 < half && half * 1.5 < vapour);
+        CHECK_NEAR(hot / liquid, 2, 1e-9);
+        CHECK(water(kind, LIQUID, 3000, 10).hydrogen > vapour);
+    }
+    CHECK_NEAR(water(2, LIQUID, 300, 10).hydrogen, MD_BOLTZ * 300 * 0.2 * 0.2 / 1.008, 1e-9);
 }
 
 static void check_given(void)
@@ -157,6 +204,7 @@ int main(void)
 {
     check_argon();
     check_water();
+    check_hindered();
     check_given();
     return 0;
 }

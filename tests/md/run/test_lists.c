@@ -49,7 +49,7 @@ static void check_raised(void)
     const int one[3] = {1, 1, 1};
     md_system a = set_up("grappa-like/0003", "grappa-like/rf.mdp", 0, one);
     CHECK(a.params.nstlist == 10);
-    /* the flat minimum for water; longer ones were measured to be slower, docs/speed.md */
+    /* the flat minimum for water, docs/speed.md */
     CHECK(a.nstlist >= 20 && a.nstlist <= 30 && a.nstprune == 7);
     CHECK(strstr(a.notes, "nstlist raised from 10"));
     check_radii(&a);

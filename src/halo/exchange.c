@@ -395,6 +395,12 @@ sundog_status sundog_exchange_wait(sundog_exchange *exchange, sundog_stream stre
     return outcome(exchange, exchange->rung->hooks->wait(exchange, stream));
 }
 
+sundog_status sundog_exchange_check(sundog_exchange *exchange)
+{
+    if (exchange->rung->hooks) exchange->rung->hooks->look(exchange);
+    return team_is_dead(exchange->team) ? fail_dead(exchange) : SUNDOG_OK;
+}
+
 sundog_status sundog_exchange_view(const sundog_exchange *exchange, struct sundog_view *out)
 {
     if (!exchange || !out)

@@ -497,5 +497,5 @@ static sundog_status peer_view(const sundog_exchange *exchange, sundog_view *out
 }
 
 const halo_hooks halo_peer_hooks = {
-    .bind = peer_bind, .wait = peer_wait, .quiesce = peer_quiesce, .finish = peer_finish,
-    .release = peer_release, .view = peer_view};
+    .bind = peer_bind, .wait = peer_wait, .look = peer_look, .quiesce = peer_quiesce,
+    .finish = peer_finish, .release = peer_release, .view = peer_view};

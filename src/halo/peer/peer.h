@@ -76,6 +76,7 @@ sundog_status peer_stream_wait(void *stream, uint64_t *word, uint64_t value);
 /* The hooks of that name (wait.c). */
 sundog_status peer_wait(sundog_exchange *exchange, void *stream);
 sundog_status peer_finish(sundog_exchange *exchange);
+void peer_look(sundog_exchange *exchange);
 void peer_quiesce(sundog_exchange *exchange);
 
 extern const halo_hooks halo_peer_hooks;

@@ -47,6 +47,11 @@ static void look_for_records(sundog_exchange *exchange)
     }
 }
 
+void peer_look(sundog_exchange *exchange)
+{
+    look_for_records(exchange);
+}
+
 /* Rung stream: which word is behind, then let the stuck stream go by setting all of them. */
 static void rescue_stream(sundog_exchange *exchange, double waited)
 {

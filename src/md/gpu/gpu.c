@@ -125,10 +125,19 @@ void md_gpu_destroy(md_gpu **handle)
     *handle = NULL;
 }
 
+sundog_status gpu_check(md_gpu *gpu)
+{
+    if (gpu->forward) BASE_TRY(sundog_exchange_check(gpu->forward));
+    if (gpu->reverse) BASE_TRY(sundog_exchange_check(gpu->reverse));
+    if (gpu->kinetic_sum) BASE_TRY(md_team_sum_check(gpu->kinetic_sum));
+    return gpu->momentum_sum ? md_team_sum_check(gpu->momentum_sum) : SUNDOG_OK;
+}
+
 sundog_status gpu_wait(md_gpu *gpu)
 {
-    if (gpu->forward) return sundog_exchange_wait(gpu->forward, gpu->stream);
-    return DEVICE_CHECK(cudaStreamSynchronize(gpu->stream));
+    if (!gpu->forward) return DEVICE_CHECK(cudaStreamSynchronize(gpu->stream));
+    BASE_TRY(sundog_exchange_wait(gpu->forward, gpu->stream));
+    return gpu_check(gpu);
 }
 
 /* ---- rebuild --------------------------------------------------------------------------------- */

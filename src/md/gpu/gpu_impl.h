@@ -108,6 +108,8 @@ struct md_gpu {
 
 /* gpu.c: all that is on the stream is done; a death of the team is an error */
 sundog_status gpu_wait(md_gpu *gpu);
+/* No wait of a kernel gave up so far, in any exchange of this domain. */
+sundog_status gpu_check(md_gpu *gpu);
 
 /* atoms.c */
 sundog_status gpu_atoms_upload(md_gpu *gpu, const md_gpu_rows *from);

@@ -170,7 +170,7 @@ sundog_status md_gpu_finish(md_gpu *gpu, md_gpu_result *result)
     int slot = (int)(gpu->n_finished % MD_GPU_AHEAD);
     const gpu_piece *piece = &gpu->piece[slot];
     BASE_TRY(DEVICE_CHECK(cudaEventSynchronize(piece->done)));
-    if (gpu->forward) BASE_TRY(sundog_exchange_wait(gpu->forward, gpu->stream));
+    BASE_TRY(gpu_check(gpu));
     const gpu_verdict *verdict = &gpu->board->verdict[slot];
     for (int k = 0; k < piece->n_sums; k++)
         gpu->sums[k] = gpu->board->sums[(gpu->n_read + k) % GPU_BOARD];

@@ -123,3 +123,8 @@ extern "C" sundog_status md_team_sum_on(md_team_sum *sum, const double *d_in, co
     *d_out = sum->d_total;
     return DEVICE_CHECK(cudaGetLastError());
 }
+
+extern "C" sundog_status md_team_sum_check(md_team_sum *sum)
+{
+    return sum->exchange ? sundog_exchange_check(sum->exchange) : SUNDOG_OK;
+}

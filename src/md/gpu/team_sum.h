@@ -31,6 +31,9 @@ double *md_team_sum_row(const md_team_sum *sum);
 sundog_status md_team_sum_on(md_team_sum *sum, const double *d_in, const double **d_out,
                              void *stream);
 
+/* As sundog_exchange_check. */
+sundog_status md_team_sum_check(md_team_sum *sum);
+
 #ifdef __cplusplus
 }
 #endif

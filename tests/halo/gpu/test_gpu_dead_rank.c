@@ -67,6 +67,7 @@ static void one_dies(rank_args *args)
     sundog_field field = {x, SUNDOG_FLOAT64, 1, false, 0};
     sundog_exchange *exchange = gpu_exchange_of(&d->how, plan, &field, 1);
     sundog_team_set_timeout(args->team, d->aborts ? 20 : 0.2);
+    CHECK_OK(sundog_exchange_check(exchange));
     int64_t start = base_clock_ns();
     sundog_status status = SUNDOG_OK;
     bool mortal = args->rank == args->n_ranks - 1, died = false;
@@ -83,6 +84,7 @@ static void one_dies(rank_args *args)
         CHECK(status == (d->aborts ? SUNDOG_ERR_ABORTED : SUNDOG_ERR_PEER_TIMEOUT));
         CHECK(base_clock_seconds_since(start) < 15);
         check_text(d);
+        CHECK(sundog_exchange_check(exchange) == status);
         CHECK_CUDA(cudaFree(x));
         CHECK(sundog_forward_begin(exchange) == status);        /* and stays so */
         sundog_exchange_destroy(&exchange);

@@ -268,8 +268,8 @@ sundog_status sundog_reverse_on(sundog_exchange *exchange, sundog_stream stream)
  * the team, or a team killed elsewhere, is returned here; device memory may be freed afterwards. */
 sundog_status sundog_exchange_wait(sundog_exchange *exchange, sundog_stream stream);
 /* Without waiting: has a wait of this exchange given up on some GPU of the team, or has the team
- * died otherwise? For callers who wait for events of their own, to know afterwards whether what came
- * is worth something. SUNDOG_OK says so of all that had run before the call. */
+ * died otherwise? For callers who wait for events of their own, to know afterwards whether what
+ * came is worth something. SUNDOG_OK says so of all that had run before the call. */
 sundog_status sundog_exchange_check(sundog_exchange *exchange);
 /* What a kernel of the caller needs to run parts of this exchange itself: sundog/view.h,
  * sundog/device.cuh. Valid until the exchange is bound anew or destroyed. */

@@ -14,8 +14,8 @@
  *
  *  - the model has constants instead of timings: a run chooses the same lists on every machine and
  *    every day, so it can be repeated bit for bit, and a restart has the lists of its first part;
- *  - a longer list must promise 5 % (on a GPU 2 %): the minimum is as flat as the model is wrong, and
- *    shorter ones can be stopped and continued at more places.
+ *  - a longer list must promise 5 % (on a GPU 2 %): the minimum is as flat as the model is wrong,
+ *    and shorter ones can be stopped and continued at more places.
  *
  * On a GPU (H200, 45,000 atoms of water and ethanol, docs/pair-lists-on-gpus.md; ps an atom, of
  * which again only ratios matter):

@@ -15,7 +15,7 @@ enum {
 typedef struct halo_hooks {
     sundog_status (*bind)(sundog_exchange *exchange);           /* collective; all ends are known */
     sundog_status (*wait)(sundog_exchange *exchange, void *stream);
-    void (*look)(sundog_exchange *exchange);    /* without waiting: one that gave up kills the team */
+    void (*look)(sundog_exchange *exchange);    /* no waiting: one that gave up kills the team */
     void (*quiesce)(sundog_exchange *exchange); /* the team is dead: until nothing runs any more */
     sundog_status (*finish)(sundog_exchange *exchange); /* until all launched here has run */
     void (*release)(sundog_exchange *exchange);

@@ -31,7 +31,10 @@ sundog_status md_decide(md_worker *w, int64_t step, bool *checkpoint)
 bool md_energies_due(const md_worker *w, int64_t step, bool last)
 {
     const md_params *params = w->params;
-    return last || step == w->system->state.step || md_due(params->nstcalcenergy, step) ||
+    /* Not at the first step of a run that goes on: the other part had none there, and kernels that
+     * add up energies may round forces otherwise. */
+    bool first = step == w->system->state.step && !w->system->continued;
+    return last || first || md_due(params->nstcalcenergy, step) ||
            md_due(params->nstenergy, step) || md_due(params->nstlog, step);
 }
 

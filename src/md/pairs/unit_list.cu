@@ -83,7 +83,8 @@ extern "C" sundog_status md_unit_lists_create(const md_units *units, const md_to
     while (unit_filter_bytes(lists->most_outer) > (size_t)(shared_bytes - filter_static))
         lists->most_outer -= 32;
     lists->most_units = options->most_units ? options->most_units : MD_UNIT_MOST;
-    lists->spare = options->tight ? 1 : 1.2;
+    /* Blocks planned anew differ by some ten per cent; an overflow costs a rebuild on the host. */
+    lists->spare = options->tight ? 1 : 1.35;
     lists->arrays.outer_capacity = options->tight ? 64 : 1024;
     lists->arrays.candidates = options->tight ? 32 : 1024;
     lists->arrays.unit_capacity = options->tight ? 64 : 512;

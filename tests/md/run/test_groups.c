@@ -514,7 +514,8 @@ static void test_compressed(void)
         CHECK(fd >= 0 && close(fd) == 0);
         write_file(mdp, changed);
         md_run_options options =
-            run_options("peptide/fre_opls", mdp, &(run_way){.grid = {2, 1, 1}});
+            run_options("peptide/fre_opls", mdp,
+                        &(run_way){.grid = {2, 1, 1}, .scheme = RUN_SCHEME});
         options.out_dir = parts;
         options.nstlist = 5;
         options.cpi = in_folder(parts, "state.cpt");

@@ -348,6 +348,17 @@ static sundog_status build(md_unit_lists *l, const md_device_row *d_row, unit_ne
     return read_need(l, need, stream);
 }
 
+/* Lists that overflowed since the last rebuild: room for what they needed, for they will again. */
+static sundog_status remember_overflow(md_unit_lists *l, cudaStream_t stream)
+{
+    unit_need need;
+    bool smaller;
+    if (!l->arrays.need) return SUNDOG_OK;
+    BASE_TRY(read_need(l, &need, stream));
+    if (need.overflow && !need.images) (void)make_room(l, &need, &smaller);
+    return SUNDOG_OK;
+}
+
 extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_rows *rows,
                                                const md_unit_frame *frame,
                                                const md_device_row *d_row, void *stream)
@@ -357,6 +368,7 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
     const unit_arrays before = l->arrays;
     const unit_replan replan_before = l->replan;
     const int leaves_before = l->owned_leaf_capacity;
+    BASE_TRY(remember_overflow(l, s));
     for (;;) {
         md_unit_plan_options options = {l->n_processors, l->most_units, frame,
                                         !l->options.host_blocks};

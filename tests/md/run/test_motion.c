@@ -1,5 +1,5 @@
 /* The Verlet buffer rests on how far atoms move while a list lives. Here atoms of water, ethanol
- * and salt water do it: for each atom of each kind of molecule the variance of its displacement
+ * and a mixture do it: for each atom of each kind of molecule the variance of its displacement
  * along a line after 10, 20, 40 and 100 steps must not be above the estimate, nor so far below that
  * the estimate is of no use. Kinds of few molecules are left out: their sample is too small.
  *

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* What rank 0 saw at one step. */
 typedef struct run_frame {
@@ -94,6 +95,7 @@ static inline void run_need_device(void)
     /* As the program does, and like it before CUDA starts: many domains share a GPU here. */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a log that ends early shows where */
     if (sundog_gpu_count() > 0) return;
     printf("skipped: no GPU\n");
     exit(77);
@@ -117,6 +119,7 @@ static inline md_run_options run_options(const char *system, const char *mdp, co
     options.device = RUN_ON_GPU ? MD_DEVICE_GPU : MD_DEVICE_CPU;
     options.scheme = way->scheme;
     options.scheme_given = true;
+    if (RUN_ON_GPU) options.peer_timeout_s = 20; /* says who waits for whom, before time is up */
     options.rung = way->rung;
     options.route = way->route;
     options.reproducible = true;
@@ -141,7 +144,15 @@ static inline void run_was_there(const md_run_result *result)
  * do: scheme return in a box too small for its rows. */
 static inline bool run_can(const md_run_options *options, md_run_result *result)
 {
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
     sundog_status status = md_run(options, result);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    if (RUN_ON_GPU)
+        printf("  %d x %d x %d %s %s %s: %.3f s\n", options->dd[0], options->dd[1], options->dd[2],
+               options->scheme == MD_SCHEME_SHELL ? "shell" : "return",
+               options->rung ? options->rung : "", options->route ? options->route : "",
+               (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec));
     if (RUN_ON_GPU && status == SUNDOG_ERR_INPUT && options->scheme == MD_SCHEME_RETURN &&
         strstr(sundog_last_error(), "scheme return on GPUs needs more than"))
         return false;

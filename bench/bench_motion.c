@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "graph_median.h"
 #include "md/force/bonded_device.h"
 #include "md/in/gro.h"
 #include "md/in/mdp.h"
@@ -23,18 +24,7 @@
 #include "md/motion/move.h"
 #include "md/motion/thermostat_device.h"
 
-#include <cuda_runtime_api.h>
-
-enum { LAUNCHES = 40, REPLAYS = 15 };
-
-#define TRY(call)                                                                         \
-    do {                                                                                  \
-        if ((call) != 0) {                                                                \
-            fprintf(stderr, "%s:%d: %s failed: %s %s\n", __FILE__, __LINE__, #call,       \
-                    sundog_last_error(), cudaGetErrorString(cudaGetLastError()));         \
-            exit(1);                                                                      \
-        }                                                                                 \
-    } while (0)
+enum { LAUNCHES = 40 };
 
 typedef struct bench {
     md_params params;
@@ -91,37 +81,21 @@ static void launch(bench *b, what w)
     }
 }
 
-static int by_value(const void *a, const void *b)
+typedef struct timed {
+    bench *b;
+    what w;
+} timed;
+
+static void launch_timed(void *arg, int k)
 {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
+    const timed *t = arg;
+    (void)k;
+    launch(t->b, t->w);
 }
 
 static double time_graph(bench *b, what w)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    cudaEvent_t start, stop;
-    float ms[REPLAYS];
-    TRY(cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal));
-    for (int k = 0; k < LAUNCHES; k++) launch(b, w);
-    TRY(cudaStreamEndCapture(b->stream, &graph));
-    TRY(cudaGraphInstantiate(&exec, graph, 0));
-    TRY(cudaEventCreate(&start));
-    TRY(cudaEventCreate(&stop));
-    for (int r = -3; r < REPLAYS; r++) {
-        TRY(cudaEventRecord(start, b->stream));
-        TRY(cudaGraphLaunch(exec, b->stream));
-        TRY(cudaEventRecord(stop, b->stream));
-        TRY(cudaEventSynchronize(stop));
-        if (r >= 0) TRY(cudaEventElapsedTime(&ms[r], start, stop));
-    }
-    qsort(ms, REPLAYS, sizeof ms[0], by_value);
-    TRY(cudaEventDestroy(start));
-    TRY(cudaEventDestroy(stop));
-    TRY(cudaGraphExecDestroy(exec));
-    TRY(cudaGraphDestroy(graph));
-    return 1e3 * (double)ms[REPLAYS / 2] / LAUNCHES;
+    return graph_median_us(b->stream, LAUNCHES, launch_timed, &(timed){b, w});
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

@@ -76,7 +76,6 @@ sundog_status gpu_atoms_upload(md_gpu *gpu, const md_gpu_rows *from)
     md_device_box box;
     gpu->n_owned = rows->n_owned;
     gpu->n_rows = rows->n_rows;
-    gpu->box = *from->box;
     md_device_box_set(from->box, &box);
     BASE_TRY(reserve(gpu));
     BASE_TRY(put(gpu, GPU_X, rows->x, n * sizeof *rows->x));

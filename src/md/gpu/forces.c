@@ -40,8 +40,7 @@ static sundog_status bonded(md_gpu *gpu, bool sums, cudaStream_t stream)
                                    stream);
 }
 
-/* Blocks that read no ghost, and bonded forces when there are no ghosts to wait for, run beside the
- * exchange. */
+/* Blocks that read no ghost run beside the exchange. */
 static sundog_status shell_forces(md_gpu *gpu, double *pair_sums, bool has_ghosts, bool fresh_lists)
 {
     const md_unit_view *view = md_unit_lists_view(gpu->lists);

@@ -261,7 +261,6 @@ sundog_status md_gpu_thermostat_work(md_gpu *gpu, double *work)
 sundog_status md_gpu_stretch(md_gpu *gpu, const md_box *box, const double factor[3])
 {
     md_device_box device_box;
-    gpu->box = *box;
     md_device_box_set(box, &device_box);
     BASE_TRY(gpu_stretch(gpu->n_owned, GPU_D(gpu, double(*)[3], GPU_X),
                          GPU_D(gpu, double(*)[3], GPU_V), factor, gpu->stream));

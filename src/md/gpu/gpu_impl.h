@@ -78,7 +78,6 @@ struct md_gpu {
 
     int n_owned, n_rows, n_groups;
     device_array memory[GPU_N_MEMORY];
-    md_box box;
 
     md_units *units;
     md_unit_lists *lists; /* scheme shell */

@@ -96,10 +96,10 @@ static sundog_status capture(md_gpu *gpu, int n_steps, const uint8_t *what, cuda
 
 static sundog_status make_graph(md_gpu *gpu, int n_steps, const uint8_t *what, gpu_graph **out)
 {
-    gpu_graph *graph = place(gpu);
     cudaGraph_t captured = NULL;
     BASE_TRY(gpu_wait(gpu));
     BASE_TRY(sundog_team_barrier(gpu->options.team));
+    gpu_graph *graph = place(gpu); /* nothing runs that it could take the place of */
     sundog_status status = capture(gpu, n_steps, what, &captured);
     if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaGraphInstantiate(&graph->exec, captured, 0));
     if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaGraphUpload(graph->exec, gpu->stream));

@@ -324,7 +324,6 @@ static sundog_status piece(resident *r, bool *again)
     md_worker *w = r->w;
     bool want[3], last = r->step == r->last;
     bool frame = md_frame_due(w, r->step, last, want);
-    bool couple = md_pressure_due(w->params, r->step);
     md_step_sums sums;
     double work[MD_MAX_GROUPS] = {0};
     int64_t step = r->step;
@@ -340,7 +339,7 @@ static sundog_status piece(resident *r, bool *again)
     int n = make_piece(r, frame);
     BASE_TRY(md_gpu_enqueue(w->gpu, step, n, r->what));
     r->step += n;
-    couple = md_pressure_due(w->params, r->step - 1) && r->step - 1 != r->last;
+    bool couple = md_pressure_due(w->params, r->step - 1) && r->step - 1 != r->last;
     int ahead = frame || couple || r->step > r->last ? 0 : MD_GPU_AHEAD - 1;
     while (md_gpu_n_under_way(w->gpu) > ahead) {
         BASE_TRY(finish(r, again, &sums));

@@ -7,8 +7,8 @@
  *
  *      every nstpartition steps     rows to the host, repartition, all made anew (one domain: not
  *                                   even that); only there may a run stop or write a checkpoint,
- *                                   so that a restart, which begins with a repartition, gives the
- *                                   same bits
+ *                                   so that a restart, which begins with a repartition, can
+ *                                   give the same bits
  *      every nstrenew steps         blocks of the lists anew, on the GPU: ghosts are none, or all
  *                                   other atoms, and stay right
  *      frame at s                   nothing under way; x(s), v(s - 1/2) to the host; where forces

@@ -187,6 +187,18 @@ sundog_status md_gpu_renew(md_gpu *gpu)
     return md_unit_lists_search(gpu->lists, row, gpu->stream);
 }
 
+/* While a kernel waits for a peer, no rank may allocate, free or copy from pageable memory: the
+ * driver can hold what the peer needs to launch, or wait for the kernel itself. So all begin
+ * together, and all have ended before any goes on. */
+static sundog_status fetch_ghosts(md_gpu *gpu)
+{
+    if (!gpu->forward) return SUNDOG_OK;
+    BASE_TRY(sundog_team_barrier(gpu->options.team));
+    BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
+    BASE_TRY(gpu_wait(gpu));
+    return sundog_team_barrier(gpu->options.team);
+}
+
 sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
 {
     const md_rows *rows = from->rows;
@@ -203,7 +215,7 @@ sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
     gpu->has_bonded = false;
     for (int kind = 0; kind < MD_N_KINDS; kind++) gpu->has_bonded |= rows->list[kind].n > 0;
     /* Lists are made from ghosts as their owners have them. */
-    if (gpu->forward) BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
+    BASE_TRY(fetch_ghosts(gpu));
     md_unit_frame_of_box(from->box, &frame);
     if (gpu->returned) {
         BASE_TRY(md_return_force_rebuild(gpu->returned, rows, &frame, gpu->stream));

@@ -330,6 +330,8 @@ static sundog_status piece(resident *r, bool *again)
     if (frame) {
         BASE_TRY(drain(r, again));
         if (*again) return SUNDOG_OK;
+        /* All before this step is written, and nothing of it: where a restart goes on. */
+        if (last && w->root) md_outputs_mark(w->shared->outputs);
         md_timing_enter(&w->timing, MD_PHASE_OUTPUT);
         BASE_TRY(md_gpu_download(w->gpu, want[0] ? w->rows->x : NULL, want[1] ? w->rows->v : NULL,
                                  NULL));

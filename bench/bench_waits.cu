@@ -290,7 +290,8 @@ static void *call_in_thread(void *arg)
 static void locks(void)
 {
     static const call_name first[] = {FREE, PAGEABLE_LARGE_BEHIND, MANY_BEHIND};
-    static const call_name second[] = {LAUNCH, MALLOC, PAGEABLE_SMALL, PAGEABLE_LARGE, EVENT_CREATE};
+    static const call_name second[] = {LAUNCH, MALLOC, PAGEABLE_SMALL, PAGEABLE_LARGE,
+                                       EVENT_CREATE};
     for (int f = 0; f < 3; f++)
         for (int s = 0; s < 5; s++) {
             caller c = {first[f], {}};

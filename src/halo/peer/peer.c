@@ -52,6 +52,7 @@ static void peer_release(sundog_exchange *exchange)
 {
     struct halo_peer *peer = exchange->device;
     if (!peer) return;
+    peer_delist(peer);
     device_array *buffers[] = {&peer->tables, &peer->words, &peer->counts, &peer->done, &peer->sums,
                               &peer->flits, &peer->sum_flits, &peer->outbox, &peer->inbox};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
@@ -80,6 +81,7 @@ static sundog_status create_alone(sundog_exchange *exchange)
     if (!peer) return base_fail(SUNDOG_ERR_MEMORY, "no memory for an exchange");
     memset(peer, 0, sizeof *peer);
     exchange->device = peer;
+    peer->exchange = exchange;
     peer->gpu = gpu;
     for (int r = 0; r < team->shared->n_ranks; r++)
         peer->n_sharing += team->shared->member[r].gpu - 1 == gpu;
@@ -146,6 +148,7 @@ static sundog_status peer_create(sundog_exchange *exchange)
         return status;
     }
     exchange->device->shared = shared;
+    peer_enlist(exchange->device);
     return SUNDOG_OK;
 }
 

@@ -3,7 +3,8 @@
  *
  * Waiting is done by kernels; the host waits for streams only. A wait that runs out of time leaves
  * a record in `watch` and sets `abort` of all ranks, so all kernels end; the host calls then
- * kill the team. A team that dies otherwise is passed on to the kernels by the same word.
+ * kill the team. A team that dies otherwise is passed on to the kernels by the same word, of all
+ * exchanges that the team has: a stream may be in another one than the call that brings the news.
  */
 #ifndef HALO_PEER_PEER_H
 #define HALO_PEER_PEER_H
@@ -18,6 +19,8 @@ typedef struct peer_shared {
 } peer_shared;
 
 struct halo_peer {
+    sundog_exchange *exchange;
+    struct halo_peer *next;         /* of all in this process (wait.c) */
     peer_shared *shared;
     int gpu, n_multiprocessors, n_sharing;      /* ranks on this GPU */
     bool host_watched;              /* rung stream: the host bounds the waits */
@@ -73,6 +76,9 @@ bool peer_has_stream_words(int gpu);
 sundog_status peer_stream_write(void *stream, uint64_t *word, uint64_t value);
 sundog_status peer_stream_wait(void *stream, uint64_t *word, uint64_t value);
 
+/* While it has `shared`: in reach of the end of its team (wait.c). */
+void peer_enlist(struct halo_peer *peer);
+void peer_delist(struct halo_peer *peer);
 /* The hooks of that name (wait.c). */
 sundog_status peer_wait(sundog_exchange *exchange, void *stream);
 sundog_status peer_finish(sundog_exchange *exchange);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -52,18 +53,20 @@ void peer_look(sundog_exchange *exchange)
     look_for_records(exchange);
 }
 
-/* Rung stream: which word is behind, then let the stuck stream go by setting all of them. */
-static void rescue_stream(sundog_exchange *exchange, double waited)
+/* ---- rung stream ----------------------------------------------------------------------------- */
+
+/* Out of time: if a word is behind, that kills the team. */
+static bool tell_what_is_behind(sundog_exchange *exchange, double waited)
 {
     struct halo_peer *peer = exchange->device;
     const halo_layout *layout = &peer->layout;
-    int n = halo_route_of(exchange)->n_messages, behind = 0, kind_behind = -1;
+    int n = peer->view.n_messages, behind = 0, kind_behind = -1;
     size_t n_lines = peer_line(n, PEER_N_KINDS, 0);
     sundog_word *words = base_try_alloc((n_lines + 1) * sizeof *words);
     const uint64_t wanted[PEER_N_KINDS] = {
         [PEER_SPACE] = exchange->forward_epoch, [PEER_ARRIVED] = exchange->forward_epoch,
         [PEER_SUMS] = exchange->reverse_epoch, [PEER_ROOM] = exchange->reverse_epoch - 1};
-    if (!words) return;
+    if (!words) return false;
     (void)cudaMemcpyAsync(words, peer->words.d, n_lines * sizeof *words,
                           cudaMemcpyDeviceToHost, peer->aside);
     (void)cudaStreamSynchronize(peer->aside);
@@ -74,7 +77,7 @@ static void rescue_stream(sundog_exchange *exchange, double waited)
             if (rows > 0 && !base_reached(words[peer_line(n, kind, m)].value, wanted[kind]))
                 behind = m, kind_behind = kind;
         }
-    if (!team_is_dead(exchange->team) && kind_behind >= 0) {
+    if (kind_behind >= 0) {
         bool from = kind_behind == PEER_ARRIVED || kind_behind == PEER_ROOM;
         sundog_watch record = {.word = kind_behind, .message = behind,
                                .wanted = wanted[kind_behind],
@@ -86,13 +89,69 @@ static void rescue_stream(sundog_exchange *exchange, double waited)
         describe_record(exchange, exchange->team->rank, &record, text, sizeof text);
         (void)team_kill(exchange->team, SUNDOG_ERR_PEER_TIMEOUT, text);
     }
-    for (int m = 0; m < n; m++)
-        for (int kind = 0; kind < PEER_N_KINDS; kind++)
-            words[peer_line(n, kind, m)].value = wanted[kind] + 1;
-    (void)cudaMemcpyAsync(peer->words.d, words, n_lines * sizeof *words,
-                          cudaMemcpyHostToDevice, peer->aside);
-    (void)cudaStreamSynchronize(peer->aside);
     base_free(words);
+    return kind_behind >= 0;
+}
+
+/* The team is dead: a stuck stream goes on when all its words are far ahead of any epoch. */
+static void let_stream_go(struct halo_peer *peer)
+{
+    enum { FAR_AHEAD = 0x3f };      /* every byte */
+    if (!peer->words.d) return;
+    (void)cudaMemsetAsync(peer->words.d, FAR_AHEAD, peer->words.n_bytes, peer->aside);
+    (void)cudaStreamSynchronize(peer->aside);
+}
+
+/* ---- the end of a team ----------------------------------------------------------------------- */
+
+/* All exchanges of this process. The stream of a rank may be in another exchange of the team than
+ * the one whose call brings the news, and on another rank than this one. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct halo_peer *list;
+
+void peer_enlist(struct halo_peer *peer)
+{
+    pthread_mutex_lock(&list_lock);
+    peer->next = list;
+    list = peer;
+    pthread_mutex_unlock(&list_lock);
+}
+
+void peer_delist(struct halo_peer *peer)
+{
+    pthread_mutex_lock(&list_lock);
+    for (struct halo_peer **at = &list; *at; at = &(*at)->next)
+        if (*at == peer) {
+            *at = peer->next;
+            break;
+        }
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* Waits of kernels on all ranks; waits of this rank's streams: nobody else knows its words. */
+static void end_waits(const sundog_team *team)
+{
+    pthread_mutex_lock(&list_lock);
+    for (struct halo_peer *peer = list; peer; peer = peer->next) {
+        const sundog_team *its = peer->exchange->team;
+        if (its->shared != team->shared) continue;
+        for (int r = 0; r < its->shared->n_ranks; r++)
+            __atomic_store_n(&peer->shared->watch[r].abort, 1, __ATOMIC_RELEASE);
+        if (its->rank == team->rank && peer->host_watched) let_stream_go(peer);
+    }
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* Is a word of any exchange of this rank behind? The stream may be stuck in each of them. */
+static bool tell_what_is_behind_anywhere(const sundog_exchange *exchange, double waited)
+{
+    bool told = false;
+    pthread_mutex_lock(&list_lock);
+    for (struct halo_peer *peer = list; peer && !told; peer = peer->next)
+        if (peer->host_watched && peer->exchange->team == exchange->team)
+            told = tell_what_is_behind(peer->exchange, waited);
+    pthread_mutex_unlock(&list_lock);
+    return told;
 }
 
 /* A device cannot be waited for while a thread captures on it. In a dead team that thread gives up
@@ -115,9 +174,7 @@ void peer_quiesce(sundog_exchange *exchange)
     struct halo_peer *peer = exchange->device;
     if (!peer || !peer->shared) return;
     const team_shared *team = exchange->team->shared;
-    for (int r = 0; r < team->n_ranks; r++)
-        __atomic_store_n(&peer->shared->watch[r].abort, 1, __ATOMIC_RELEASE);
-    if (peer->host_watched) rescue_stream(exchange, 0);
+    end_waits(exchange->team);
     bool captured = false;
     if (peer_is_captured(exchange->stream, &captured) == SUNDOG_OK && captured) return;
     for (int r = 0; r < team->n_ranks; r++) {
@@ -140,8 +197,9 @@ static sundog_status wait_for(sundog_exchange *exchange, cudaStream_t stream, cu
         look_for_records(exchange);
         if (team_is_dead(exchange->team)) break;
         int64_t timeout = atomic_load(&exchange->team->shared->timeout_ns);
-        if (peer->host_watched && timeout > 0 && base_clock_ns() - start > timeout)
-            rescue_stream(exchange, base_clock_seconds_since(start));
+        if (peer->host_watched && timeout > 0 && base_clock_ns() - start > timeout &&
+            !tell_what_is_behind_anywhere(exchange, base_clock_seconds_since(start)))
+            start = base_clock_ns();    /* slow for another reason: work of its own */
         if (look > 5000) usleep(20);
         else if (look % 16 == 15) sched_yield();
     }

@@ -96,6 +96,47 @@ static void one_dies(rank_args *args)
     sundog_plan_destroy(&plan);
 }
 
+/* The last rank gives up between two exchanges: the streams of the others are in the second one by
+ * then, and its own calls know of the first. All of them end at once, not when time is up. */
+static void between_two(rank_args *args)
+{
+    const death *d = args->shared;
+    bind_gpu(args, d->n_gpus);
+    double *x[2];
+    sundog_exchange *exchange[2];
+    sundog_plan *plan = two_pulses(args);
+    for (int k = 0; k < 2; k++) {
+        x[k] = gpu_alloc(N_ROWS * sizeof **x);
+        CHECK_CUDA(cudaMemsetAsync(x[k], 0, N_ROWS * sizeof **x, cudaStreamPerThread));
+        gpu_sync();
+        const sundog_field field = {x[k], SUNDOG_FLOAT64, 1, false, 0};
+        exchange[k] = gpu_exchange_of(&d->how, plan, &field, 1);
+    }
+    sundog_team_set_timeout(args->team, 20);
+    CHECK_OK(sundog_forward_on(exchange[0], NULL));
+    int64_t start = base_clock_ns();
+    if (args->rank == args->n_ranks - 1) {
+        usleep(200000);
+        sundog_team_abort(args->team, "the roof is on fire");
+        CHECK(sundog_exchange_wait(exchange[0], NULL) == SUNDOG_ERR_ABORTED);
+    } else {
+        sundog_status status = sundog_forward_on(exchange[1], NULL);
+        /* As a program that waits for its stream itself; the words of rung stream are set by calls
+         * of the library alone. */
+        while (strcmp(d->how.rung, "stream") != 0 &&
+               cudaStreamQuery(cudaStreamPerThread) == cudaErrorNotReady)
+            usleep(100);
+        if (status == SUNDOG_OK) status = sundog_exchange_wait(exchange[0], NULL);
+        CHECK(status == SUNDOG_ERR_ABORTED);
+    }
+    CHECK(base_clock_seconds_since(start) < 10);
+    for (int k = 1; k >= 0; k--) {
+        sundog_exchange_destroy(&exchange[k]);
+        CHECK_CUDA(cudaFree(x[k]));
+    }
+    sundog_plan_destroy(&plan);
+}
+
 static void refusals(rank_args *args)
 {
     double on_host[N_ROWS] = {0}, *x;
@@ -154,5 +195,11 @@ int main(void)
                    n_gpus > 1 ? "s" : "");
             fflush(stdout);
         }
+    for (int n_gpus = 1; n_gpus <= gpus_to_try(); n_gpus++)
+        for (int s = 0; s < N_GPU_SERVED; s++) {
+            death d = {.n_gpus = n_gpus, .how = gpu_served[s]};
+            if (gpu_has(&d.how)) run_ranks(3, between_two, &d);
+        }
+    printf("a rank that aborts between two exchanges: passed\n");
     return 0;
 }

@@ -9,8 +9,10 @@
  */
 #include "md/gpu/gpu_impl.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -150,6 +152,7 @@ sundog_status md_gpu_enqueue(md_gpu *gpu, int64_t step, int n_steps, const uint8
         graph->used = ++gpu->n_graph_uses;
     }
     BASE_TRY(draw_noise(gpu, piece, what));
+    BASE_TRY(gpu_check(gpu)); /* the rows of a dead team's peers may be freed */
     if (graph)
         BASE_TRY(DEVICE_CHECK(cudaGraphLaunch(graph->exec, gpu->stream)));
     else
@@ -165,12 +168,31 @@ int md_gpu_n_under_way(const md_gpu *gpu)
     return (int)(gpu->n_enqueued - gpu->n_finished);
 }
 
+/* Until the piece is computed. Kernels that gave up in one exchange go on into the next, and those
+ * of a dead team must be told, so this looks meanwhile. Waits of streams (rung stream) are bounded
+ * by the library alone. */
+static sundog_status wait_for(md_gpu *gpu, const gpu_piece *piece)
+{
+    enum { LOOKS = 1000, PAUSE_US = 20 };
+    if (!gpu->captures) return gpu_wait(gpu);
+    if (gpu->n_ranks == 1) return DEVICE_CHECK(cudaEventSynchronize(piece->done));
+    cudaError_t error;
+    for (int look = 0; (error = cudaEventQuery(piece->done)) == cudaErrorNotReady; look++) {
+        BASE_TRY(gpu_check(gpu));
+        if (look < LOOKS)
+            sched_yield();
+        else
+            usleep(PAUSE_US);
+    }
+    BASE_TRY(DEVICE_CHECK(error));
+    return gpu_check(gpu);
+}
+
 sundog_status md_gpu_finish(md_gpu *gpu, md_gpu_result *result)
 {
     int slot = (int)(gpu->n_finished % MD_GPU_AHEAD);
     const gpu_piece *piece = &gpu->piece[slot];
-    BASE_TRY(DEVICE_CHECK(cudaEventSynchronize(piece->done)));
-    BASE_TRY(gpu_check(gpu));
+    BASE_TRY(wait_for(gpu, piece));
     const gpu_verdict *verdict = &gpu->board->verdict[slot];
     for (int k = 0; k < piece->n_sums; k++)
         gpu->sums[k] = gpu->board->sums[(gpu->n_read + k) % GPU_BOARD];

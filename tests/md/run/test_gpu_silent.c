@@ -1,6 +1,7 @@
 /* A domain that stops answering: the host of one domain sleeps in the middle of a list interval,
  * when the GPUs of the others go on into an exchange with it. They give up within the limit, say
- * who waited for whom, for which pulse and epoch, and the run ends with that as its error. */
+ * who waited for whom, for which pulse and epoch, and the run ends with that as its error. With the
+ * sums of a thermostat a step has exchanges of several kinds, and all of them must end. */
 #define RUN_ON_GPU 1
 #include "runs.h"
 
@@ -34,7 +35,8 @@ static void check(const int grid[3], const char *rung, const char *route)
     CHECK(file);
     fputs("dt = 0.002\nnsteps = 100000000\nnstlist = 500\nnstcalcenergy = 500\nnstenergy = 0\n"
           "nstlog = 0\nnstcomm = 500\nverlet-buffer-tolerance = -1\nrlist = 1.2\nrcoulomb = 0.9\n"
-          "rvdw = 0.9\ncoulombtype = reaction-field\nconstraints = h-bonds\n",
+          "rvdw = 0.9\ncoulombtype = reaction-field\nconstraints = h-bonds\ntcoupl = v-rescale\n"
+          "nsttcouple = 1\ntc-grps = System\ntau-t = 1\nref-t = 300\n",
           file);
     CHECK(fclose(file) == 0);
     bool silent = false;
@@ -65,5 +67,6 @@ int main(void)
     check((const int[3]){2, 1, 1}, "fused", "staged");
     check((const int[3]){3, 1, 1}, "flit", "direct");
     check((const int[3]){2, 2, 1}, "fused", "direct");
+    check((const int[3]){2, 1, 1}, "stream", "direct");
     return 0;
 }

@@ -214,6 +214,9 @@ sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
     BASE_TRY(md_bonded_device_rebuild(gpu->bonded, rows, n_wanted, gpu->stream));
     gpu->has_bonded = false;
     for (int kind = 0; kind < MD_N_KINDS; kind++) gpu->has_bonded |= rows->list[kind].n > 0;
+    /* Nobody writes them where there are none any more. */
+    BASE_TRY(DEVICE_CHECK(cudaMemsetAsync(gpu->memory[GPU_BONDED_SUMS].d, 0, sizeof(md_bonded_sums),
+                                          gpu->stream)));
     /* Lists are made from ghosts as their owners have them. */
     BASE_TRY(fetch_ghosts(gpu));
     md_unit_frame_of_box(from->box, &frame);

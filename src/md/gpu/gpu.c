@@ -91,6 +91,8 @@ sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out)
     if (status == SUNDOG_OK) status = gpu_pieces_create(gpu);
     if (status == SUNDOG_OK) status = create_parts(gpu);
     if (status != SUNDOG_OK) {
+        /* Destroying exchanges is collective, and others may not have failed. */
+        sundog_team_abort(options->team, sundog_last_error());
         md_gpu_destroy(&gpu);
         return status;
     }

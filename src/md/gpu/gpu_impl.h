@@ -60,7 +60,10 @@ typedef struct gpu_graph {
     cudaGraphExec_t exec;
     int64_t used; /* when last */
 } gpu_graph;
-enum { GPU_GRAPHS = 12 };
+/* More than there are patterns, which come round and round: with one too few all would be made anew
+ * all the time. A list of 25 steps filtered every 4 beside a thermostat every 10 has 14 and those
+ * with energies. */
+enum { GPU_GRAPHS = 64 };
 
 typedef struct gpu_piece {
     int64_t step;

@@ -7,25 +7,36 @@
 #include "md/pairs/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A GPU takes work from 32 streams at once (CUDA_DEVICE_MAX_CONNECTIONS); those beyond wait behind
- * others, for ever where a kernel of the one waits for a peer's in the other. A second branch of a
- * graph has a stream of the driver's own, too. */
+/* A GPU takes work from so many streams at once (CUDA_DEVICE_MAX_CONNECTIONS; the program sets 32
+ * if it is not set); those beyond wait behind others, for ever where a kernel of the one waits for
+ * a peer's in the other. With a branch beside the exchange a domain has four, the driver's own for
+ * a graph and that of its thread among them, and one is to spare. */
+static bool has_room_for_branches(int n_sharing)
+{
+    enum { UNLESS_SET = 8, STREAMS = 5 };
+    const char *set = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const int n_connections = set ? atoi(set) : UNLESS_SET;
+    return n_sharing == 1 || n_sharing * STREAMS <= n_connections;
+}
+
 static sundog_status create_streams(md_gpu *gpu)
 {
-    enum { MOST_WITH_BRANCHES = 6 };
     int least, greatest;
     BASE_TRY(DEVICE_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest)));
-    BASE_TRY(
-        DEVICE_CHECK(cudaStreamCreateWithPriority(&gpu->stream, cudaStreamNonBlocking, greatest)));
-    if (gpu->options.n_sharing > MOST_WITH_BRANCHES)
-        gpu->beside = gpu->stream;
-    else
+    if (has_room_for_branches(gpu->options.n_sharing)) {
+        BASE_TRY(DEVICE_CHECK(
+            cudaStreamCreateWithPriority(&gpu->stream, cudaStreamNonBlocking, greatest)));
         BASE_TRY(
             DEVICE_CHECK(cudaStreamCreateWithPriority(&gpu->beside, cudaStreamNonBlocking, least)));
+    } else {
+        BASE_TRY(DEVICE_CHECK(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking)));
+        gpu->beside = gpu->stream;
+    }
     BASE_TRY(DEVICE_CHECK(cudaEventCreateWithFlags(&gpu->fork, cudaEventDisableTiming)));
     return DEVICE_CHECK(cudaEventCreateWithFlags(&gpu->join, cudaEventDisableTiming));
 }

@@ -107,13 +107,17 @@ static sundog_status create_alone(sundog_exchange *exchange)
 }
 
 /* All blocks of all ranks that share a GPU must be resident, twice over, since a rank may run two
- * exchanges at once. The kernels are loaded here: loading one while another spins may block. */
+ * exchanges at once. And the blocks of all but one must leave multiprocessors free: what the last
+ * one has to do before it sends may be blocks that fill one each. The kernels are loaded here:
+ * loading one while another spins may block. */
 static sundog_status choose_blocks(sundog_exchange *exchange)
 {
     struct halo_peer *peer = exchange->device;
     int fit;
     PEER_TRY(halo_kernels_load(peer->layout.transport, &fit));
     int resident = fit * peer->n_multiprocessors / (2 * peer->n_sharing);
+    int share = peer->n_multiprocessors / peer->n_sharing;
+    if (peer->n_sharing > 1 && resident > share) resident = share;
     if (resident < 1)
         return base_fail(SUNDOG_ERR_UNSUPPORTED, "%d ranks share GPU %d, whose %d multiprocessors "
                          "hold %d blocks of the exchange: too few for all to run at once",

@@ -93,6 +93,8 @@ static sundog_status time_part(md_gpu *gpu, md_gpu_part part, cudaEvent_t begin,
         if (status == SUNDOG_OK) status = DEVICE_CHECK(cudaEventElapsedTime(&ms, begin, end));
         if (ms < best) best = ms;
     }
+    /* As in pieces.c: what takes locks of the driver waits until nobody's kernels wait. */
+    if (status == SUNDOG_OK) status = sundog_team_barrier(gpu->options.team);
     if (exec) cudaGraphExecDestroy(exec);
     *us = 1e3 * best / TIMES;
     return status;

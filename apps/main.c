@@ -33,9 +33,11 @@ int main(int argc, char **argv)
         help(stderr);
         return 2;
     }
-    /* For domains that share a GPU; must stand before CUDA starts. What the user has set stays. */
+    /* For domains that share a GPU; must stand before CUDA starts. A number of connections that the
+     * user has set stays, and fewer domains may then share; with kernels that are loaded when first
+     * launched there is no way. */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         help(stdout);

@@ -40,12 +40,15 @@ struct md_faults {
     int64_t n_warnings, max_warnings;
     int n_domains;
     wreck *wreck; /* [n_domains], each written by its rank */
+    int n_left;   /* domains that launch nothing any more */
+    pthread_cond_t all_left;
 };
 
 md_faults *md_faults_create(int n_domains)
 {
     md_faults *faults = base_alloc_zero(sizeof *faults);
     pthread_mutex_init(&faults->lock, NULL);
+    pthread_cond_init(&faults->all_left, NULL);
     const char *max = getenv("GMX_MAXCONSTRWARN");
     faults->max_warnings = max ? strtoll(max, NULL, 10) : MAX_WARNINGS;
     faults->n_domains = n_domains;
@@ -63,6 +66,7 @@ void md_faults_destroy(md_faults **faults)
         base_free(part->x);
         base_free(part->x_old);
     }
+    pthread_cond_destroy(&(*faults)->all_left);
     pthread_mutex_destroy(&(*faults)->lock);
     base_free((*faults)->wreck);
     base_free(*faults);
@@ -102,6 +106,24 @@ sundog_status md_faults_add_warning(const md_worker *w, int64_t step, const char
                      "the time step must be mended (the environment variable GMX_MAXCONSTRWARN "
                      "allows for more, -1 for any number)",
                      faults->max_warnings);
+}
+
+/* ---- leaving --------------------------------------------------------------------------------- */
+
+void md_faults_leave(md_faults *faults, int n_domains)
+{
+    pthread_mutex_lock(&faults->lock);
+    faults->n_left += n_domains;
+    if (faults->n_left == faults->n_domains) pthread_cond_broadcast(&faults->all_left);
+    pthread_mutex_unlock(&faults->lock);
+}
+
+void md_faults_meet(md_faults *faults)
+{
+    pthread_mutex_lock(&faults->lock);
+    while (faults->n_left < faults->n_domains)
+        pthread_cond_wait(&faults->all_left, &faults->lock);
+    pthread_mutex_unlock(&faults->lock);
 }
 
 /* ---- blame ----------------------------------------------------------------------------------- */

@@ -25,6 +25,12 @@ sundog_status md_faults_here(const md_worker *w, sundog_status status);
  * that is not finite. Collective. */
 sundog_status md_faults_blame(const md_worker *w, sundog_status status);
 
+/* These domains of this process launch nothing on GPUs any more. */
+void md_faults_leave(md_faults *faults, int n_domains);
+/* Until all have left: once a team is dead kernels wait for nothing, but they still store into the
+ * peers' rows, so none are freed before. */
+void md_faults_meet(md_faults *faults);
+
 /* Keep this rank's part of the last good state and of what followed. Called when a rank leaves a
  * run that failed. */
 void md_faults_keep(const md_worker *w);

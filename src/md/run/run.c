@@ -66,6 +66,7 @@ static sundog_status run_domains(const md_shared *shared, int n)
         status = base_fail(SUNDOG_ERR_MEMORY, "cannot start thread %d of %d: %s", n_started + 1, n,
                            strerror(error));
         sundog_team_abort(self->team, sundog_last_error());
+        md_faults_leave(shared->faults, n - n_started);
         break;
     }
     for (int r = 0; r < n_started; r++) pthread_join(domain[r].thread, NULL);

@@ -193,6 +193,8 @@ sundog_status md_worker_run(sundog_team *team, const md_shared *shared,
         sundog_team_abort(team, sundog_last_error());
         md_faults_keep(w);
     }
+    md_faults_leave(shared->faults, 1);
+    if (status != SUNDOG_OK && w->gpu) md_faults_meet(shared->faults);
     destroy(w);
     base_free(w);
     return status;

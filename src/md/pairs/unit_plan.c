@@ -470,7 +470,8 @@ sundog_status md_unit_plan_make(const md_units *units, const md_topology *topolo
     if ((uint64_t)units->n_kinds > (uint64_t)1 << (32 - row_bits))
         return base_fail(SUNDOG_ERR_UNSUPPORTED,
                          "%d rows of %d kinds of atoms (type and charge) are too many for one GPU "
-                         "domain; use more domains", rows->n_rows, units->n_kinds);
+                         "domain; use more domains, and -ghosts near if these are all atoms",
+                         rows->n_rows, units->n_kinds);
     plan->row_bits = row_bits;
     plan->n_rows = rows->n_rows;
     plan->n_owned = rows->n_owned;

@@ -99,7 +99,7 @@ static double cost(const md_lists *lists, const chooser *c)
                                      : cost_cpu(lists, c->density, c->edge);
 }
 
-static sundog_status radius(const chooser *c, int lifetime, double share, double *out)
+static sundog_status radius_for(const chooser *c, int lifetime, double share, double *out)
 {
     md_params params = *c->params;
     params.verlet_buffer_tolerance *= c->device == MD_LISTS_GPU ? GPU_SHARE * share : share;
@@ -110,11 +110,12 @@ static sundog_status radius(const chooser *c, int lifetime, double share, double
 static sundog_status make(chooser *c, int n, md_lists *out)
 {
     md_lists best = {.nstlist = n}, other = {.nstlist = n};
-    BASE_TRY(radius(c, n, 1, &best.rlist));
+    BASE_TRY(radius_for(c, n, 1, &best.rlist));
     if (n > filters[c->device == MD_LISTS_CPU ? FIRST_CPU : 0])
-        BASE_TRY(radius(c, n, MD_LISTS_SHARE, &other.rlist));
+        BASE_TRY(radius_for(c, n, MD_LISTS_SHARE, &other.rlist));
     for (int k = c->device == MD_LISTS_CPU ? FIRST_CPU : 0; k < N_FILTERS && filters[k] < n; k++) {
-        if (c->inner[k] == 0) BASE_TRY(radius(c, filters[k], MD_LISTS_INNER_SHARE, &c->inner[k]));
+        if (c->inner[k] == 0)
+            BASE_TRY(radius_for(c, filters[k], MD_LISTS_INNER_SHARE, &c->inner[k]));
         other.nstprune = filters[k];
         other.rprune = c->inner[k];
         if (other.rprune >= other.rlist || other.rlist > c->range) break;
@@ -162,7 +163,6 @@ sundog_status md_lists_ghost_radius(const md_topology *topology, const md_box *b
                                     const md_params *params, double temperature, int lifetime,
                                     double *radius)
 {
-    md_params half = *params;
-    half.verlet_buffer_tolerance *= MD_LISTS_SHARE;
-    return md_verlet_buffer(topology, box, &half, temperature, lifetime, radius);
+    const chooser c = {topology, box, params, temperature, .device = MD_LISTS_GPU};
+    return radius_for(&c, lifetime, MD_LISTS_SHARE, radius);
 }

@@ -24,8 +24,8 @@ sundog_status md_lists_choose(const md_topology *topology, const md_box *box,
                               bool may_raise, md_lists_device device, md_lists *out);
 /* The longest radius of lists in this box, nm. */
 double md_lists_range(const md_box *box, md_lists_device device);
-/* Radius within which ghosts must be known for domains that are made anew every `lifetime` steps,
- * nm. */
+/* Radius within which ghosts must be known for domains on GPUs that are made anew every `lifetime`
+ * steps, nm. */
 sundog_status md_lists_ghost_radius(const md_topology *topology, const md_box *box,
                                     const md_params *params, double temperature, int lifetime,
                                     double *radius);

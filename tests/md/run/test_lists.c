@@ -116,8 +116,29 @@ static void check_no_room(void)
     md_setup_destroy(&a);
 }
 
+/* Ghosts that stay right for as long as a list are those within the list's radius: they take the
+ * same part of the tolerance. */
+static void check_ghosts(void)
+{
+    const int one[3] = {1, 1, 1};
+    md_system a = set_up("grappa-like/0012", "grappa-like/rf.mdp", 0, one);
+    md_lists lists;
+    double radius, later;
+    CHECK_OK(md_lists_choose(a.topology, &a.state.box, &a.params, a.temperature, 20, true,
+                             MD_LISTS_GPU, &lists));
+    CHECK(lists.nstprune > 0);
+    CHECK_OK(md_lists_ghost_radius(a.topology, &a.state.box, &a.params, a.temperature,
+                                   lists.nstlist, &radius));
+    CHECK(radius == lists.rlist);
+    CHECK_OK(md_lists_ghost_radius(a.topology, &a.state.box, &a.params, a.temperature,
+                                   2 * lists.nstlist, &later));
+    CHECK(later > radius);
+    md_setup_destroy(&a);
+}
+
 int main(void)
 {
+    check_ghosts();
     check_raised();
     check_kept();
     check_no_room();

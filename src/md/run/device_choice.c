@@ -111,12 +111,13 @@ static sundog_status take_gpus(const md_run_options *options, md_system *system)
     return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s", why);
 }
 
+/* GPUs that were asked for, by either option, and cannot do it are an error. */
 static sundog_status refuse(const md_run_options *options, md_system *system, const char *why)
 {
     system->n_gpus = 0;
-    if (options->device == MD_DEVICE_GPU)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED,
-                         "-device gpu: %s; -device cpu computes on the processor", why);
+    if (options->device == MD_DEVICE_GPU || options->n_gpus > 0)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s: %s; -device cpu computes on the processor",
+                         options->n_gpus > 0 ? "-gpus" : "-device gpu", why);
     note(system, "Note: computes on the CPU: %s.\n", why);
     return SUNDOG_OK;
 }

@@ -36,7 +36,7 @@ static void has(const char *text, const char *wanted)
     exit(1);
 }
 
-/* An error with -device gpu, a note and the CPU with auto, nothing with cpu. */
+/* An error with -device gpu or -gpus, a note and the CPU with auto, nothing with cpu. */
 static void check_obstacle(md_run_options options, const char *why)
 {
     md_system system;
@@ -45,6 +45,11 @@ static void check_obstacle(md_run_options options, const char *why)
     has(sundog_last_error(), "-device gpu: ");
     has(sundog_last_error(), why);
     options.device = MD_DEVICE_AUTO;
+    options.n_gpus = 1;
+    CHECK(md_setup(&options, &system) == SUNDOG_ERR_UNSUPPORTED);
+    has(sundog_last_error(), "-gpus: ");
+    has(sundog_last_error(), why);
+    options.n_gpus = 0;
     CHECK_OK(md_setup(&options, &system));
     CHECK(system.n_gpus == 0 && system.reach.scheme == MD_SCHEME_RETURN);
     has(system.notes, "Note: computes on the CPU: ");
@@ -137,6 +142,7 @@ static void test_two_gpus(void)
     options.dd[0] = 1;
     CHECK_OK(md_setup(&options, &system));
     CHECK(system.n_gpus == 1 && system.gpus[0] == 1);
+    CHECK(system.nstpartition == system.nstrenew && !system.reach.complete);
     has(system.notes, "Note: 1 domain on 1 of 2 GPUs");
     md_setup_destroy(&system);
 }

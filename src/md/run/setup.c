@@ -362,13 +362,10 @@ static bool wants_all_ghosts(const md_run_options *options, const md_system *sys
  *      several, all ghosts      ghosts stay right, but owners drift apart
  *      several, near ghosts     as long as the box has room for ghosts that move
  */
-static sundog_status choose_partition(const md_run_options *options, bool all_ghosts,
-                                      md_system *system)
+static sundog_status choose_partition(bool alone, bool all_ghosts, md_system *system)
 {
     enum { RENEW = 200, ALL_GHOSTS = 10000, NEAR_GHOSTS = 100 };
     const md_params *params = &system->params;
-    bool alone = options->n_domains == 1 || (options->n_domains == 0 && system->n_gpus == 1 &&
-                                             options->dd[0] * options->dd[1] * options->dd[2] <= 1);
     system->nstpartition = system->nstlist;
     system->nstrenew = 0;
     system->reach.rlist = system->rlist;
@@ -405,14 +402,20 @@ static bool allows_all_ghosts(const md_system *system)
 
 static sundog_status choose_partition_and_grid(const md_run_options *options, md_system *system)
 {
+    const int *n = system->grid.n;
     bool all_ghosts = wants_all_ghosts(options, system);
-    BASE_TRY(choose_partition(options, all_ghosts, system));
+    bool alone = options->n_domains == 1 || (options->n_domains == 0 && system->n_gpus == 1 &&
+                                             options->dd[0] * options->dd[1] * options->dd[2] <= 1);
+    BASE_TRY(choose_partition(alone, all_ghosts, system));
     sundog_status status = choose_grid(options, system);
+    /* Too small for more than one: known only now, and its grid asks for no reach. */
+    if (status == SUNDOG_OK && !alone && n[0] * n[1] * n[2] == 1)
+        return choose_partition(true, all_ghosts, system);
     if (status == SUNDOG_OK && (!system->reach.complete || allows_all_ghosts(system)))
         return status;
     if (!system->reach.complete) return status;
     md_grid_destroy(&system->grid);
-    BASE_TRY(choose_partition(options, false, system));
+    BASE_TRY(choose_partition(false, false, system));
     return choose_grid(options, system);
 }
 

@@ -83,21 +83,22 @@ int64_t md_faults_n_warnings(const md_faults *faults)
 sundog_status md_faults_warn(md_worker *w, int64_t step)
 {
     const char *warning = md_constrain_take_warning(w->constrain);
-    return warning ? md_faults_add_warning(w, step, warning) : SUNDOG_OK;
+    return warning ? md_faults_add_warning(w, step, 1, warning) : SUNDOG_OK;
 }
 
-sundog_status md_faults_add_warning(const md_worker *w, int64_t step, const char *warning)
+sundog_status md_faults_add_warning(const md_worker *w, int64_t step, int n_steps,
+                                    const char *warning)
 {
     md_faults *faults = w->shared->faults;
     FILE *log = md_outputs_log(w->shared->outputs);
     char where[MD_GRID_TEXT];
     md_grid_text(&w->system->grid, sundog_team_rank(w->team), where);
     pthread_mutex_lock(&faults->lock);
-    int64_t n = ++faults->n_warnings;
+    int64_t before = faults->n_warnings, n = faults->n_warnings += n_steps;
     if (log) fprintf(log, "\nStep %" PRId64 ", %s: %s", step, where, warning);
-    if (w->shared->options->notes && n <= ON_TERMINAL)
+    if (w->shared->options->notes && before < ON_TERMINAL)
         fprintf(stderr, "\nStep %" PRId64 ", %s: %s%s", step, where, warning,
-                n == ON_TERMINAL && log ? "Further warnings of this kind go to md.log alone.\n"
+                n >= ON_TERMINAL && log ? "Further warnings of this kind go to md.log alone.\n"
                                         : "");
     pthread_mutex_unlock(&faults->lock);
     if (faults->max_warnings < 0 || n <= faults->max_warnings) return SUNDOG_OK;
@@ -121,8 +122,7 @@ void md_faults_leave(md_faults *faults, int n_domains)
 void md_faults_meet(md_faults *faults)
 {
     pthread_mutex_lock(&faults->lock);
-    while (faults->n_left < faults->n_domains)
-        pthread_cond_wait(&faults->all_left, &faults->lock);
+    while (faults->n_left < faults->n_domains) pthread_cond_wait(&faults->all_left, &faults->lock);
     pthread_mutex_unlock(&faults->lock);
 }
 

@@ -15,8 +15,9 @@ void md_faults_destroy(md_faults **faults);
 /* Log the warnings of the last md_constrain_positions, if any. SUNDOG_ERR_PHYSICS when there have
  * been too many. Not collective. */
 sundog_status md_faults_warn(md_worker *w, int64_t step);
-/* The same with this text, a line. */
-sundog_status md_faults_add_warning(const md_worker *w, int64_t step, const char *warning);
+/* The same with this text, a line, for n_steps steps from `step` on. */
+sundog_status md_faults_add_warning(const md_worker *w, int64_t step, int n_steps,
+                                    const char *warning);
 int64_t md_faults_n_warnings(const md_faults *faults);
 
 /* The failure was found by this domain alone: its text gets the domain. */

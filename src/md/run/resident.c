@@ -150,7 +150,9 @@ static sundog_status look_at_warnings(md_worker *w, const md_gpu_result *result)
              "within %d steps %d times constraints turned by more than lincs-warnangle (%g "
              "degrees), first near atom %" PRId64 "\n",
              result->n_steps, result->n_turned, w->params->lincs_warnangle, atom);
-    return md_faults_add_warning(w, result->step, text);
+    /* In how many steps is not known. */
+    int n_steps = result->n_turned < result->n_steps ? result->n_turned : result->n_steps;
+    return md_faults_add_warning(w, result->step, n_steps, text);
 }
 
 /* Lists overflowed: to the start of the piece. Atoms that gather without end would do so for ever.

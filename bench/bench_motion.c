@@ -260,9 +260,9 @@ static void run_system(const char *systems, const char *name)
            driver, commit ? commit : "", date);
     fflush(stdout);
     TRY(md_move_fault_read(b.move, &fault, b.stream));
-    if (fault.n_turned + fault.n_not_finite > 0) {
+    if (fault.n_turned + fault.n_failed > 0) {
         fprintf(stderr, "%s: %u jobs of the move failed\n", name,
-                fault.n_turned + fault.n_not_finite);
+                fault.n_turned + fault.n_failed);
         exit(1);
     }
     close_system(&b);

@@ -88,7 +88,7 @@ typedef struct md_gpu_result {
     int n_steps, n_sums;
     const md_gpu_sums *sums; /* [n_sums], in the order of steps; valid until the next enqueue */
     bool overflow;           /* everything else is worth nothing */
-    int n_turned, n_not_finite, fault_row; /* constraints; row: owned, -1: none */
+    int n_turned, n_failed, fault_row; /* constraints; row: owned, -1: none */
 } md_gpu_result;
 
 /* Rows as the host has them after a repartition or constraints at the start. */

@@ -204,9 +204,9 @@ sundog_status md_gpu_finish(md_gpu *gpu, md_gpu_result *result)
                               .sums = gpu->sums,
                               .overflow = verdict->overflow != 0,
                               .n_turned = (int)verdict->fault.n_turned,
-                              .n_not_finite = (int)verdict->fault.n_not_finite,
+                              .n_failed = (int)verdict->fault.n_failed,
                               .fault_row = -1};
-    if (verdict->fault.n_turned || verdict->fault.n_not_finite)
+    if (verdict->fault.n_turned || verdict->fault.n_failed)
         result->fault_row = verdict->fault.row;
     return SUNDOG_OK;
 }

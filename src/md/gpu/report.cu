@@ -39,7 +39,7 @@ static __global__ void report_verdict(md_move_fault *fault, const int *overflow,
     to->fault = *fault;
     to->overflow = overflow ? *overflow : 0;
     fault->n_turned = 0;
-    fault->n_not_finite = 0;
+    fault->n_failed = 0;
     fault->row = INT_MAX;
     counts->verdicts++;
 }

@@ -211,8 +211,7 @@ static sundog_status judge_lincs(md_constrain *constrain, const md_rows *rows,
     for (int k = 0; k < list->n; k++) {
         if (list->rows[2 * k] >= rows->n_owned) continue;
         const bond_turn turn = turn_of(constrain, rows, k, x_old, x_new);
-        /* as gmx: below that the next steps may mend it */
-        if (!(isfinite(turn.angle) && turn.deviation < 0.5))
+        if (!(isfinite(turn.angle) && turn.deviation < MD_LOST_CONSTRAINT))
             return fail_lincs(constrain, rows, k, &turn);
         n_turned += turn.angle > warn_angle;
         sum += turn.deviation * turn.deviation;

@@ -15,6 +15,9 @@ typedef struct md_constrain_options {
 
 /* u: of frozen atoms in LINCS, on the device too */
 #define MD_IMMOVABLE_MASS 1e15
+/* A constraint whose length is off by this, relative, after LINCS is an error; below, as gmx has
+ * it, the next steps may mend it. */
+#define MD_LOST_CONSTRAINT 0.5
 
 typedef struct md_constrain md_constrain;
 

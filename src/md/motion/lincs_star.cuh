@@ -43,11 +43,12 @@ static __device__ __forceinline__ void lincs_star_expand(lincs_star<N_ARMS> *s,
 }
 
 /* centre and arm: without constraints; out: with them. True when a bond turned beyond the warn
- * angle; a bond that points backwards gives NaN. deviation += squares of the relative errors. */
+ * angle; a bond that points backwards gives NaN. deviation += squares of the relative errors, of
+ * which the largest goes to *largest. */
 template <int N_ARMS>
 static __device__ __forceinline__ bool lincs_star_positions(lincs_star<N_ARMS> *s, int order,
                                                             int iter, double cos_warn,
-                                                            double *deviation)
+                                                            double *deviation, double *largest)
 {
     double a[N_ARMS][N_ARMS], rhs[N_ARMS];
 #pragma unroll
@@ -74,12 +75,14 @@ static __device__ __forceinline__ bool lincs_star_positions(lincs_star<N_ARMS> *
         lincs_star_expand<N_ARMS>(s, a, rhs, order);
     }
     bool turned = false;
+    *largest = 0;
 #pragma unroll
     for (int k = 0; k < N_ARMS; k++) {
         const double3 d = vec3_sub(s->centre, s->arm[k]);
         const double r2 = vec3_dot(d, d), r = r2 * rsqrt(r2), error = r / s->length[k] - 1.0;
         turned |= vec3_dot(s->b[k], d) < cos_warn * r;
         *deviation += error * error;
+        *largest = fmax(*largest, fabs(error));
     }
     return turned;
 }

@@ -115,13 +115,11 @@ static __device__ __forceinline__ void land(const move_view &m, moving a)
     row[0] = s.x, row[1] = s.y, row[2] = s.z;
 }
 
-static __device__ void report(const move_view &m, bool turned, double must_be_finite,
-                              const int *row)
+static __device__ void report(const move_view &m, bool turned, bool failed, const int *row)
 {
-    const bool bad = !isfinite(must_be_finite);
-    if (!turned && !bad) return;
-    if (bad) atomicAdd(&m.fault->n_not_finite, 1u);
-    if (turned && !bad) atomicAdd(&m.fault->n_turned, 1u);
+    if (!turned && !failed) return;
+    if (failed) atomicAdd(&m.fault->n_failed, 1u);
+    else atomicAdd(&m.fault->n_turned, 1u);
     atomicMin(&m.fault->row, *row);
 }
 
@@ -167,7 +165,8 @@ static __device__ __forceinline__ void constrain_water(const move_view &m, const
                          vec3_sub(load(rows->now, at + 1), o),
                          vec3_sub(load(rows->now, at + 2), o), &da, &db, &dc);
     store(rows->now, at, da), store(rows->now, at + 1, db), store(rows->now, at + 2, dc);
-    report(m, false, da.x + da.y + da.z + db.x + db.y + db.z + dc.x + dc.y + dc.z, s.row + k);
+    const double sum = da.x + da.y + da.z + db.x + db.y + db.z + dc.x + dc.y + dc.z;
+    report(m, false, !isfinite(sum), s.row + k);
     if (SUMS) {
         const double factor = -0.5 * s.water.mass_h * m.inv_dt * m.inv_dt;
         add_virial(sums, factor, b0, db);
@@ -192,9 +191,9 @@ static __device__ __forceinline__ void constrain_star(const move_view &m, const 
         star.length[i] = s.length[i * s.n + k];
         star.scale[i] = s.scale[i * s.n + k];
     }
-    double deviation = 0;
+    double deviation = 0, largest;
     const bool turned =
-        lincs_star_positions<N_ARMS>(&star, m.order, m.iter, m.cos_warn, &deviation);
+        lincs_star_positions<N_ARMS>(&star, m.order, m.iter, m.cos_warn, &deviation, &largest);
     double3 pull = make_double3(0, 0, 0);
 #pragma unroll
     for (int i = 0; i < N_ARMS; i++) {
@@ -202,7 +201,7 @@ static __device__ __forceinline__ void constrain_star(const move_view &m, const 
         store(rows->now, at + 1 + i, vec3_scale(star.inv_mass[i] * star.lambda[i], star.b[i]));
     }
     store(rows->now, at, vec3_scale(-star.inv_mass_centre, pull));
-    report(m, turned, deviation, s.row + k);
+    report(m, turned, !isfinite(deviation) || largest >= MD_LOST_CONSTRAINT, s.row + k);
     if (SUMS) {
 #pragma unroll
         for (int i = 0; i < N_ARMS; i++)
@@ -237,7 +236,7 @@ static __device__ __forceinline__ void move_jobs(const move_view &m, const devic
     if (job < n) {
         a = kick(m, s.row[place * s.n + first + job]);
         if (s.kind == MD_JOB_FREE) {
-            report(m, false, a.x_new.x + a.x_new.y + a.x_new.z, &a.row);
+            report(m, false, !isfinite(a.x_new.x + a.x_new.y + a.x_new.z), &a.row);
             land(m, a);
         }
     }
@@ -305,7 +304,8 @@ static __device__ void move_network(const move_view &m, int c, double *sums)
     for (int k = first + threadIdx.x; k < last; k += BLOCK) {
         const double3 d = network_bond(w, k), b = vec3_load(w.b, k);
         const double r = sqrt(vec3_dot(d, d)), error = r / w.length[k] - 1.0;
-        report(m, vec3_dot(b, d) < m.cos_warn * r, r, &w.row[w.atom[k][0]]);
+        const bool failed = !isfinite(r) || fabs(error) >= MD_LOST_CONSTRAINT;
+        report(m, vec3_dot(b, d) < m.cos_warn * r, failed, &w.row[w.atom[k][0]]);
         if (SUMS) {
             const double3 old = vec3_sub(vec3_load(x_old, w.row[w.atom[k][0]]),
                                          vec3_load(x_old, w.row[w.atom[k][1]]));
@@ -358,7 +358,7 @@ template <bool SUMS> __global__ void __launch_bounds__(BLOCK, 2) move_kernel(con
 
 __global__ void clear_fault(md_move_fault *fault)
 {
-    fault->n_turned = fault->n_not_finite = 0;
+    fault->n_turned = fault->n_failed = 0;
     fault->row = INT_MAX;
 }
 

@@ -45,7 +45,8 @@ typedef struct md_move_sums {
 /* What went wrong on the device since it was last cleared. */
 typedef struct md_move_fault {
     unsigned n_turned;                  /* constraints beyond the warn angle, counted by job */
-    unsigned n_not_finite;              /* jobs whose result is no number */
+    unsigned n_failed;                  /* jobs whose result is no number, or in which a length is
+                                           off by MD_LOST_CONSTRAINT */
     int row;                            /* the lowest first row of such a job, or INT_MAX */
 } md_move_fault;
 

@@ -127,16 +127,16 @@ static sundog_status bring_back(md_worker *w, const md_gpu_result *result)
     return SUNDOG_OK;
 }
 
-/* A group of atoms, on some domain, is nowhere any more. */
+/* A group of atoms, on some domain, is nowhere any more, or torn apart. */
 static sundog_status end_of_run(md_worker *w, const md_gpu_result *result)
 {
     char text[256];
     BASE_TRY(bring_back(w, result));
-    if (result->n_not_finite == 0) return sundog_team_barrier(w->team); /* another tells it */
+    if (result->n_failed == 0) return sundog_team_barrier(w->team); /* another tells it */
     snprintf(text, sizeof text,
-             "within %d steps positions of %d constraint groups became no numbers, the first near "
-             "atom %" PRId64 ": the system has blown up",
-             result->n_steps, result->n_not_finite, w->rows->gid[result->fault_row] + 1);
+             "within %d steps positions of %d constraint groups became no numbers, or lengths were "
+             "off by half, the first near atom %" PRId64 ": the system has blown up",
+             result->n_steps, result->n_failed, w->rows->gid[result->fault_row] + 1);
     return md_faults_here(w, base_fail(SUNDOG_ERR_PHYSICS, "%s", text));
 }
 
@@ -184,7 +184,7 @@ static sundog_status finish(resident *r, bool *again, md_step_sums *sums)
     md_timing_enter(&w->timing, MD_PHASE_DEVICE);
     BASE_TRY(md_gpu_finish(w->gpu, &result));
     md_timing_enter(&w->timing, MD_PHASE_SUMS);
-    double worst[2] = {result.overflow, result.n_not_finite > 0};
+    double worst[2] = {result.overflow, result.n_failed > 0};
     BASE_TRY(sundog_team_max_double(w->team, worst, 2));
     *again = worst[0] > 0;
     if (*again) return go_back(r, &result);

@@ -164,7 +164,7 @@ static void compare(const molecule_shape *const *shapes, int n_shapes, int n_cop
     md_move_sums sums;
     md_move_fault fault;
     CHECK_OK(md_move_fault_read(g.move, &fault, NULL));
-    CHECK(fault.n_turned == 0 && fault.n_not_finite == 0);
+    CHECK(fault.n_turned == 0 && fault.n_failed == 0);
     download(x, g.arrays.d_x, n_bytes);
     download(v, g.arrays.d_v, n_bytes);
     download(x_again, again.arrays.d_x, n_bytes);
@@ -201,11 +201,11 @@ static void test_fault(void)
     device_start(&g, s, (const float(*)[3])f, group, NULL);
     CHECK_OK(md_move_launch(g.move, &g.arrays, dt, NULL, NULL));
     CHECK_OK(md_move_fault_read(g.move, &fault, NULL));
-    CHECK(fault.n_not_finite + fault.n_turned == 2);
-    CHECK(fault.n_not_finite >= 1);
+    CHECK(fault.n_failed + fault.n_turned == 2);
+    CHECK(fault.n_failed >= 1);
     CHECK(fault.row == water_row);
     CHECK_OK(md_move_fault_read(g.move, &fault, NULL));
-    CHECK(fault.n_not_finite == 0 && fault.n_turned == 0);
+    CHECK(fault.n_failed == 0 && fault.n_turned == 0);
     device_end(&g);
     base_free(f), base_free(group);
     system_destroy(s);

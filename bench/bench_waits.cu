@@ -2,8 +2,8 @@
  * domains share one (docs/exchange-gpu.md). A program of its own; prints a line a case.
  *
  *      queues   kernel i waits for kernel i + 1, each in a stream of its own, launched in rising
- *               order. Streams that share a queue with an earlier one stop the chain. Also with
- *               copies between, and as graphs
+ *               order, each with another kernel behind it. Streams that share a queue with an
+ *               earlier one stop the chain. Also with copies around them, and as graphs
  *      calls    how long a call of the runtime takes while a kernel waits
  *      locks    whether another thread can launch, or get memory, while a call waits
  *
@@ -139,6 +139,8 @@ static int chain(int n, chain_kind kind, int priority, int beside_priority)
         if (kind == PINNED_COPIES) copy(i, stream[i]);
         link_of(i, n, stream[i]);
         if (kind == PINNED_COPIES) copy(i, stream[i]);
+        wait_then_set<<<1, 1, 0, stream[i]>>>(NULL, NULL, late);
+        CHECK(cudaGetLastError());
     }
     int n_late = how_many_late();
     for (int i = 0; i < n; i++) {
@@ -153,7 +155,7 @@ static void queues(void)
 {
     static const char *const name[KINDS] = {"kernels", "graphs", "graphs with a branch",
                                             "kernels between pinned copies"};
-    static const int sizes[] = {2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 31, 32, 33};
+    static const int sizes[] = {2, 4, 6, 8, 9, 10, 12, 14, 16, 17, 20, 24, 28, 31, 32, 33, 40, 64};
     int least, greatest;
     CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     for (int kind = 0; kind < KINDS; kind++)
@@ -326,6 +328,7 @@ int main(void)
     pageable = (char *)calloc(LARGE, 1);
     CHECK(cudaStreamCreateWithFlags(&waiting, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&idle, cudaStreamNonBlocking));
+    printf("CUDA_DEVICE_MAX_CONNECTIONS=%s\n", getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
     queues();
     calls();
     locks();

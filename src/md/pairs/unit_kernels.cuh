@@ -1,6 +1,6 @@
 /* Kernels of the unit lists and what they are given. The protocol of one build:
  *
- *      box_leaves   bounding box of every leaf
+ *      box_leaves   bounding box of every leaf; held?
  *      search       per block: leaves, then rows in reach -> outer slots; per unit -> outer list
  *      filter       per block: outer -> inner slots and lists
  *
@@ -20,16 +20,24 @@ enum {
 typedef struct unit_need {
     int leaves, outer_slots, candidates, unit_list, slots, list_words;
     int images;                 /* 1: a block reaches beyond half a period */
-    int overflow;               /* 1: any of these was too much since the last rebuild */
+    int overflow;               /* 1: any of these was too much since room was made */
+    int held;                   /* 1: that was so when a search or a replan began: blocks and outer
+                                   lists stay as they are until room is made */
 } unit_need;
 
 /* What differs between rebuilds: in device memory, so that captured graphs stay valid. */
 typedef struct unit_numbers {
     float scale[6];             /* of the frame */
     int n_leaves, n_owned, n_rows;
-    int n_units, n_owned_leaves, leaves_a_block, n_slabs, origin[3];    /* the last: of the cell */
-    float y_to_z;               /* of the cell's sides */
+    int n_units, n_owned_leaves, leaves_a_block, origin[3];     /* the last: of the cell */
 } unit_numbers;
+
+/* How a replan cuts: of the rows as they are then. */
+typedef struct unit_cut {
+    int lo[3], hi[3];           /* fractions that the units fill, from the origin of the cell */
+    int n_slabs;
+    float y_to_z;               /* of the sides of what they fill */
+} unit_cut;
 
 /* Units and leaves as the plan has them, and as lists are made from; what a replan works with. */
 typedef struct unit_replan {
@@ -40,6 +48,7 @@ typedef struct unit_replan {
     int2 *tail_now;
     uint2 *tail_gid_now;
     int *leaf_row;
+    unit_cut *cut;
     uint32_t *key, *sorted;             /* [capacity] */
     int *order[2];
     void *temp;                         /* CUB's */
@@ -91,8 +100,6 @@ cudaError_t unit_launch_filter(const unit_arrays *p, const int4 *row, cudaStream
 cudaError_t unit_launch_replan(const unit_arrays *p, const unit_replan *r, int leaf_capacity,
                                const int4 *row, cudaStream_t stream);
 cudaError_t unit_replan_bytes(int capacity, size_t *bytes);
-/* Slabs of the cell, and columns of a slab, at most. */
-int unit_most_columns(int n_blocks);
 /* Allow a block all of shared_bytes; what of it is taken before the above. */
 cudaError_t unit_prepare_search(int shared_bytes, int *static_bytes);
 cudaError_t unit_prepare_filter(int shared_bytes, int *static_bytes);

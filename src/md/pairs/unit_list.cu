@@ -1,12 +1,15 @@
 /* Life of the unit lists: memory on the device, capacities, and the loop that makes room until the
  * lists of a rebuild fit.
  *
+ * Nothing that is made of rows depends on how much room there was: capacities decide where an entry
+ * is in memory and never in which order entries come. What does decide it, the number of blocks and
+ * of lanes, follows from the rows and from how many units a block may have (most_units).
+ *
  * Capacities are per block and per unit, equal for all: a place is found without asking anybody,
  * and the lists of a block are one stretch of memory. Two of them cannot grow: a block's outer
  * slots must fit its shared memory, and offsets of inner slots their 16 bits. Then blocks are made
  * smaller.
  */
-#include <math.h>
 #include <string.h>
 
 #include "device/cuda.h"
@@ -21,7 +24,7 @@ enum list_memory {
     LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL, TAIL_ROW, TAIL_MASK,
     TAIL_GID, UNIT_NOW, TAIL_NOW, TAIL_GID_NOW, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE,
     OUTER_SLOT, N_OUTER_SLOTS, OUTER, INNER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES,
-    NEED, NUMBERS, KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, GHOST_KEY, GHOST_SORTED, GHOST,
+    NEED, NUMBERS, CUT, KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, GHOST_KEY, GHOST_SORTED, GHOST,
     GHOST_ORDER, N_MEMORY
 };
 
@@ -139,15 +142,27 @@ static sundog_status upload_plan(md_unit_lists *l, cudaStream_t stream)
     return upload(l, TAIL_GID, p->tail_gid, units * sizeof *p->tail_gid, stream);
 }
 
-/* Lanes of a block of the force kernel: many blocks run best two to a multiprocessor. At the
- * threshold what there is stays: another number would invalidate graphs. */
+/* Lanes of a block of the force kernel: many blocks run best two to a multiprocessor. */
 static int choose_threads(const md_unit_lists *l)
 {
-    const int now = l->arrays.view.threads;
+    const int many_units = 80, fewer_threads = 640;     /* of a block */
     if (l->options.threads) return l->options.threads;
     if (l->plan.n_blocks > l->n_processors) return MD_UNIT_THREADS / 2;
-    const int threshold = now == 640 ? 84 : now == MD_UNIT_THREADS ? 76 : 80;
-    return l->plan.n_units > threshold * l->plan.n_blocks ? MD_UNIT_THREADS : 640;
+    return l->plan.n_units > many_units * l->plan.n_blocks ? MD_UNIT_THREADS : fewer_threads;
+}
+
+static sundog_status no_memory(const md_unit_lists *l, const size_t *bytes)
+{
+    size_t wanted = 0, here = 0, free_bytes = 0, all_bytes = 0;
+    for (int k = 0; k < N_MEMORY; k++) here += l->memory[k].n_bytes;
+    for (int k = TAIL_SLOT; k < N_MEMORY; k++) wanted += bytes[k - TAIL_SLOT];
+    (void)cudaMemGetInfo(&free_bytes, &all_bytes);
+    return base_fail(SUNDOG_ERR_MEMORY,
+                     "the pair lists of %d atoms want %.3g GB on their GPU, of whose %.3g GB %.3g "
+                     "are free and %.3g lists already: use more GPUs, or a shorter list radius "
+                     "(rlist, or nstlist)",
+                     l->plan.n_owned, 1e-9 * (double)wanted, 1e-9 * (double)all_bytes,
+                     1e-9 * (double)free_bytes, 1e-9 * (double)here);
 }
 
 static sundog_status reserve(md_unit_lists *l)
@@ -174,6 +189,7 @@ static sundog_status reserve(md_unit_lists *l)
         blocks * MD_UNIT_MOST * sizeof(uint32_t),
         sizeof(unit_need),
         sizeof(unit_numbers),
+        sizeof(unit_cut),
         (size_t)l->replan.capacity * sizeof(uint32_t),
         (size_t)l->replan.capacity * sizeof(uint32_t),
         (size_t)l->replan.capacity * sizeof(int),
@@ -183,8 +199,11 @@ static sundog_status reserve(md_unit_lists *l)
         (size_t)l->replan.ghost_capacity * sizeof(uint32_t),
         (size_t)l->replan.ghost_capacity * sizeof(int),
         (size_t)l->replan.ghost_capacity * sizeof(int)};
-    for (int k = TAIL_SLOT; k < N_MEMORY; k++)
-        BASE_TRY(device_reserve(&l->memory[k], bytes[k - TAIL_SLOT]));
+    for (int k = TAIL_SLOT; k < N_MEMORY; k++) {
+        const sundog_status status = device_reserve(&l->memory[k], bytes[k - TAIL_SLOT]);
+        if (status == SUNDOG_ERR_MEMORY) return no_memory(l, bytes);
+        BASE_TRY(status);
+    }
     return SUNDOG_OK;
 }
 
@@ -242,6 +261,7 @@ static void set_replan_pointers(md_unit_lists *l)
     r->tail_now = (int2 *)m[TAIL_NOW].d;
     r->tail_gid_now = (uint2 *)m[TAIL_GID_NOW].d;
     r->leaf_row = (int *)m[LEAF_ROW].d;
+    r->cut = (unit_cut *)m[CUT].d;
     r->key = (uint32_t *)m[KEY].d;
     r->sorted = (uint32_t *)m[SORTED].d;
     r->order[0] = (int *)m[ORDER].d;
@@ -253,17 +273,10 @@ static void set_replan_pointers(md_unit_lists *l)
     r->ghost_order = (int *)m[GHOST_ORDER].d;
 }
 
-/* Slabs and columns such that blocks are about as long as wide. */
 static sundog_status set_replan_numbers(md_unit_lists *l, const md_rows *rows,
                                         const md_unit_frame *frame)
 {
     const md_unit_plan *p = &l->plan;
-    const double x = p->side[0] + 0.1, y = p->side[1] + 0.1, z = p->side[2] + 0.1;
-    const int most = unit_most_columns(p->n_blocks);
-    int n = (int)rint(cbrt(p->n_blocks * x * x / (y * z)));
-    if (n > p->n_blocks) n = p->n_blocks;
-    l->numbers.n_slabs = n < 1 ? 1 : n > most ? most : n;
-    l->numbers.y_to_z = (float)(y / z);
     l->numbers.n_units = p->n_units;
     l->numbers.n_owned_leaves = p->n_owned_leaves;
     l->numbers.leaves_a_block = p->leaves_a_block;
@@ -348,6 +361,13 @@ static sundog_status build(md_unit_lists *l, const md_device_row *d_row, unit_ne
     return read_need(l, need, stream);
 }
 
+static bool changed_since(const md_unit_lists *l, const md_unit_lists *before)
+{
+    return memcmp(&before->arrays, &l->arrays, sizeof l->arrays) != 0 ||
+           memcmp(&before->replan, &l->replan, sizeof l->replan) != 0 ||
+           before->owned_leaf_capacity != l->owned_leaf_capacity;
+}
+
 /* Lists that overflowed since the last rebuild: room for what they needed, for they will again. */
 static sundog_status remember_overflow(md_unit_lists *l, cudaStream_t stream)
 {
@@ -365,9 +385,7 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
 {
     md_unit_lists *l = lists;
     cudaStream_t s = (cudaStream_t)stream;
-    const unit_arrays before = l->arrays;
-    const unit_replan replan_before = l->replan;
-    const int leaves_before = l->owned_leaf_capacity;
+    const md_unit_lists before = *l;
     BASE_TRY(remember_overflow(l, s));
     for (;;) {
         md_unit_plan_options options = {l->n_processors, l->most_units, frame,
@@ -381,10 +399,7 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
         do BASE_TRY(build(l, d_row, &need, s));
         while (make_room(l, &need, &smaller) && !smaller);
         if (!smaller) {
-            if (memcmp(&before, &l->arrays, sizeof before) != 0 ||
-                memcmp(&replan_before, &l->replan, sizeof replan_before) != 0 ||
-                leaves_before != l->owned_leaf_capacity)
-                l->generation++;
+            if (changed_since(l, &before)) l->generation++;
             return SUNDOG_OK;
         }
         if (l->most_units <= 1)
@@ -396,6 +411,42 @@ extern "C" sundog_status md_unit_lists_rebuild(md_unit_lists *lists, const md_ro
                              l->options.rlist);
         l->most_units = l->most_units > 2 ? l->most_units * 3 / 4 : 1;
     }
+}
+
+extern "C" sundog_status md_unit_lists_make_room(md_unit_lists *lists, md_unit_lists_made made,
+                                                 const md_device_row *d_row, void *stream,
+                                                 bool *enough)
+{
+    md_unit_lists *l = lists;
+    cudaStream_t s = (cudaStream_t)stream;
+    const md_unit_lists before = *l;
+    bool smaller = false, overflow = true;
+    while (overflow && !smaller) {
+        unit_need need;
+        BASE_TRY(reserve(l));
+        set_pointers(l);
+        set_replan_pointers(l);
+        BASE_TRY(DEVICE_CHECK(cudaMemsetAsync(l->arrays.need, 0, sizeof need, s)));
+        BASE_TRY(made == MD_UNIT_LISTS_FILTERED ? md_unit_lists_filter(l, d_row, stream)
+                                                : md_unit_lists_search(l, d_row, stream));
+        BASE_TRY(read_need(l, &need, s));
+        overflow = need.overflow;
+        if (overflow) (void)make_room(l, &need, &smaller);
+    }
+    if (changed_since(l, &before)) l->generation++;
+    *enough = !smaller;
+    return SUNDOG_OK;
+}
+
+extern "C" int md_unit_lists_most_units(const md_unit_lists *lists)
+{
+    return lists->most_units;
+}
+
+extern "C" void md_unit_lists_set_most_units(md_unit_lists *lists, int most_units)
+{
+    const int allowed = lists->options.most_units ? lists->options.most_units : MD_UNIT_MOST;
+    lists->most_units = most_units > 0 && most_units < allowed ? most_units : allowed;
 }
 
 extern "C" sundog_status md_unit_lists_replan(md_unit_lists *lists, const md_device_row *d_row,
@@ -426,14 +477,15 @@ extern "C" sundog_status md_unit_lists_check(md_unit_lists *lists, void *stream)
 {
     unit_need need;
     BASE_TRY(read_need(lists, &need, (cudaStream_t)stream));
-    if (need.overflow)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED,
-                         "pair lists on the GPU overflowed: a block of atoms has become much "
-                         "denser since the last repartition");
-    return SUNDOG_OK;
+    if (!need.overflow) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                     need.images ? "pair lists on the GPU overflowed: a block of atoms reaches as "
+                                   "far as its own image"
+                                 : "pair lists on the GPU overflowed: a block of atoms has become "
+                                   "much denser since room was made");
 }
 
-extern "C" const int *md_unit_lists_overflow(const md_unit_lists *lists)
+extern "C" int *md_unit_lists_overflow(const md_unit_lists *lists)
 {
     return &lists->arrays.need->overflow;
 }

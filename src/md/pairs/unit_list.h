@@ -11,7 +11,11 @@
  *      32-bit words, 32 a row   | slot, mask | slot, slot     | charge-only ones, to fill up)
  *
  * Nothing is ever cut off silently: a kernel that runs out of room says so in a word of device
- * memory (md_unit_lists_overflow), and md_unit_lists_rebuild makes room and starts again.
+ * memory (md_unit_lists_overflow). From the next search or replan on blocks and outer lists stay as
+ * they are, so that the lists that overflowed can be made again: md_unit_lists_make_room.
+ *
+ * Bits. Lists are a function of the rows and of most_units: not of the room that there was, nor of
+ * any rows before, and a run that overflowed gives the bits of one that had room.
  *
  * Graphs. search, filter and the force kernel may be captured. What changes from step to step or
  * from rebuild to rebuild (the box, numbers of rows, units and leaves) is read from device memory.
@@ -91,15 +95,30 @@ sundog_status md_unit_lists_replan(md_unit_lists *lists, const md_device_row *d_
 sundog_status md_unit_lists_search(md_unit_lists *lists, const md_device_row *d_row, void *stream);
 /* Inner lists anew, from the outer ones; does not wait. */
 sundog_status md_unit_lists_filter(md_unit_lists *lists, const md_device_row *d_row, void *stream);
-/* Waits for the stream. SUNDOG_ERR_UNSUPPORTED if lists overflowed since the last rebuild: forces
- * computed since are wrong; rebuild and repeat. */
+/* Waits for the stream. SUNDOG_ERR_UNSUPPORTED if lists overflowed since room was made: forces
+ * computed since are wrong; make room and repeat. */
 sundog_status md_unit_lists_check(md_unit_lists *lists, void *stream);
-/* The same without waiting: a word in device memory, 0 or, once lists overflowed, 1 until the next
- * rebuild. To be copied in stream order behind search or filter. */
-const int *md_unit_lists_overflow(const md_unit_lists *lists);
+/* The same without waiting: a word in device memory, 0 or, once lists overflowed, 1 until room has
+ * been made. To be copied in stream order behind search or filter. Who writes 1 there holds these
+ * lists as if they had overflowed: where a domain must go back with another. */
+int *md_unit_lists_overflow(const md_unit_lists *lists);
+/* What was made that overflowed. */
+typedef enum md_unit_lists_made {
+    MD_UNIT_LISTS_SEARCHED, MD_UNIT_LISTS_FILTERED
+} md_unit_lists_made;
+/* Room for the lists made from d_row, whose blocks (FILTERED: and outer lists) are as they were
+ * then; afterwards these lists are there, and nothing has overflowed. What is captured is void if
+ * the generation changed. *enough false: no room would do, blocks must have fewer units, as a
+ * rebuild will find out. Waits. */
+sundog_status md_unit_lists_make_room(md_unit_lists *lists, md_unit_lists_made made,
+                                      const md_device_row *d_row, void *stream, bool *enough);
+/* How many units a block may have: fewer once a rebuild found that more do not fit. For the next
+ * rebuild; 0: what the options allow. A run that goes on from a file sets what there was. */
+int md_unit_lists_most_units(const md_unit_lists *lists);
+void md_unit_lists_set_most_units(md_unit_lists *lists, int most_units);
 const md_unit_view *md_unit_lists_view(const md_unit_lists *lists);
 /* Changes when something that a captured graph holds has changed: the view, md_unit_lists_overflow,
- * or a launch of search or filter. To be asked after each rebuild. */
+ * or a launch of search or filter. To be asked after each rebuild and whenever room was made. */
 uint64_t md_unit_lists_generation(const md_unit_lists *lists);
 
 /* For reports; waits for the device. Pairs evaluated count each direction and all padding. */

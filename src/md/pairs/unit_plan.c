@@ -273,8 +273,9 @@ static void halve(maker *m, int first, int end, int n_blocks, int block)
     halve(m, cut, end, inside ? 0 : n_blocks - left, block + left);
 }
 
-/* now: how many there are; a few more or less than are best invalidate no graph. */
-static int count_blocks(int n_units, int now, const md_unit_plan_options *options)
+/* Of these units alone, not of how many blocks there were: a run that was continued must cut as one
+ * that was not. */
+static int count_blocks(int n_units, const md_unit_plan_options *options)
 {
     enum { FEWEST = 8 };        /* units of a block: below, the copied surroundings are all cost */
     int most = options->most_units, n = options->n_processors;
@@ -283,28 +284,14 @@ static int count_blocks(int n_units, int now, const md_unit_plan_options *option
     int useful = n_units / (most < FEWEST ? most : FEWEST);
     if (blocks > useful) blocks = useful;
     int needed = (n_units + most - 1) / most;
-    if (blocks < needed) blocks = needed;
-    bool close = now >= needed && now <= n_units && 10 * abs(now - blocks) <= blocks;
-    return close && blocks % n ? now : blocks;
-}
-
-static void measure(maker *m)
-{
-    for (int k = 0; k < 3; k++) {
-        float lo = INFINITY, hi = -INFINITY;
-        for (int u = 0; u < m->n_found; u++) {
-            lo = m->order[u].x[k] < lo ? m->order[u].x[k] : lo;
-            hi = m->order[u].x[k] > hi ? m->order[u].x[k] : hi;
-        }
-        m->plan->side[k] = m->n_found > 0 ? (double)hi - (double)lo : 0;
-    }
+    return blocks < needed ? needed : blocks;
 }
 
 static void make_blocks(maker *m, const md_unit_plan_options *options)
 {
     md_unit_plan *plan = m->plan;
     plan->n_units = m->n_found;
-    plan->n_blocks = count_blocks(m->n_found, plan->n_blocks, options);
+    plan->n_blocks = count_blocks(m->n_found, options);
     m->order = base_alloc(((size_t)m->n_found + 1) * sizeof *m->order);
     for (int u = 0; u < m->n_found; u++) {
         m->order[u].unit = u;
@@ -313,7 +300,6 @@ static void make_blocks(maker *m, const md_unit_plan_options *options)
     }
     BASE_RESERVE(plan->block_start, plan->capacity_block, plan->n_blocks + 1);
     BASE_RESERVE(plan->unit, plan->capacity_unit, plan->n_units + 1);
-    measure(m);
     if (options->blocks_later)
         for (int b = 0; b < plan->n_blocks; b++)
             plan->block_start[b] = (int)((int64_t)m->n_found * b / plan->n_blocks);
@@ -465,7 +451,7 @@ sundog_status md_unit_plan_make(const md_units *units, const md_topology *topolo
                                 const md_rows *rows, const md_unit_plan_options *options,
                                 md_unit_plan *plan)
 {
-    int row_bits = plan->row_bits > 0 ? plan->row_bits : 1;
+    int row_bits = 1;
     while (row_bits < 31 && rows->n_rows > 1 << row_bits) row_bits++;
     if ((uint64_t)units->n_kinds > (uint64_t)1 << (32 - row_bits))
         return base_fail(SUNDOG_ERR_UNSUPPORTED,

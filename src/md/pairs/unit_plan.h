@@ -55,7 +55,6 @@ typedef struct md_unit_plan {
     int *block_start;           /* [n_blocks + 1] into units */
     int n_owned_leaves;         /* they come first */
     int leaves_a_block;         /* of those; 0: leaf k has units 10 k ... of whatever block */
-    double side[3];             /* nm, of what the units' middles fill */
     int *leaf_row;              /* [n_leaves][32], -1: none (all: an empty leaf) */
     uint32_t *row_word;         /* [n_rows] row | kind << row_bits */
     uint32_t *row_gid;          /* [n_rows] low half of the global number */
@@ -70,8 +69,8 @@ typedef struct md_unit_plan {
     size_t capacity_tail_gid;
 } md_unit_plan;
 
-/* plan: zeroed before the first time, keeps its memory from one to the next, and while they serve,
- * row_bits and the number of blocks. */
+/* plan: zeroed before the first time, keeps its memory from one to the next and nothing else, so
+ * equal rows give equal plans. */
 sundog_status md_unit_plan_make(const md_units *units, const md_topology *topology,
                                 const md_rows *rows, const md_unit_plan_options *options,
                                 md_unit_plan *plan);

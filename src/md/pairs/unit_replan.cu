@@ -2,6 +2,7 @@
  * the units of a block are no longer near each other. Which rows form a unit stays, and tails and
  * all numbers do.
  *
+ *      measure          what the units fill: slabs and columns such that blocks are about cubes
  *      sort by x        cut into slabs of whole blocks
  *      sort by slab, y  cut each slab into columns of whole blocks
  *      sort by column, z: blocks one after another, each of as many units as before
@@ -10,13 +11,15 @@
  *
  * Coordinates are fractions counted from the middle of the cell, to 8 bits or 16, since each 8 bits
  * are a pass of a sort; equal ones stay in the order of the plan. So equal rows give equal blocks,
- * whatever came before. Sorting is CUB's, which is part of CUDA. Nothing is asked of the host, so
- * it can be captured.
+ * whatever came before: the cuts, too, are measured anew each time. Sorting is CUB's, which is part
+ * of CUDA. Nothing is asked of the host, so it can be captured.
  */
 #include "md/pairs/unit_kernels.cuh"
 #include "md/pairs/unit_device.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
+
+#include <climits>
 
 enum { HALVES = 7 };
 
@@ -31,14 +34,52 @@ static key_bits key_bits_for(int n_blocks)
     return n_blocks <= 1000 ? few : many;
 }
 
-int unit_most_columns(int n_blocks)
-{
-    return 1 << key_bits_for(n_blocks).column;
-}
-
 static __device__ __forceinline__ uint32_t fraction_of(int s, int origin, int bits)
 {
     return (((uint32_t)s - (uint32_t)origin) ^ 0x80000000u) >> (32 - bits);
+}
+
+/*   one thread; before measure_units     writes  cut, held */
+static __global__ void start_replan(const __grid_constant__ unit_arrays p,
+                                    const __grid_constant__ unit_replan r)
+{
+    for (int k = 0; k < 3; k++) {
+        r.cut->lo[k] = INT_MAX;
+        r.cut->hi[k] = INT_MIN;
+    }
+    if (p.need->overflow) p.need->held = 1;
+}
+
+/*   thread  a unit     reads  unit, row     writes  cut->lo, cut->hi */
+static __global__ void measure_units(const __grid_constant__ unit_arrays p,
+                                     const __grid_constant__ unit_replan r, const int4 *row)
+{
+    const int u = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const unit_numbers &n = *p.numbers;
+    const int4 at = row[r.unit[min(u, n.n_units - 1)].x];
+    const int s[3] = {at.x, at.y, at.z};
+    for (int k = 0; k < 3; k++) {
+        const int from = (int)((uint32_t)s[k] - (uint32_t)n.origin[k]);
+        const int lo = __reduce_min_sync(~0u, from), hi = __reduce_max_sync(~0u, from);
+        if (threadIdx.x % 32) continue;
+        atomicMin(&r.cut->lo[k], lo);
+        atomicMax(&r.cut->hi[k], hi);
+    }
+}
+
+/*   one thread     reads  cut->lo, cut->hi, scale     writes  the rest of cut */
+static __global__ void choose_cuts(const __grid_constant__ unit_arrays p,
+                                   const __grid_constant__ unit_replan r, int most_slabs)
+{
+    const unit_scale scale = unit_scale_of(p.view.scale);
+    const float unit[3] = {scale.m[0], scale.m[2], scale.m[5]};
+    double side[3];
+    for (int k = 0; k < 3; k++)
+        side[k] = ((double)r.cut->hi[k] - r.cut->lo[k]) * unit[k] + 0.1;
+    const int n_blocks = p.view.n_blocks;
+    const int n = (int)rint(cbrt(n_blocks * side[0] * side[0] / (side[1] * side[2])));
+    r.cut->n_slabs = max(1, min(n, min(n_blocks, most_slabs)));
+    r.cut->y_to_z = (float)(side[1] / side[2]);
 }
 
 /* Which of n parts of `whole`, each from whole * i / n on, has item k? */
@@ -58,16 +99,16 @@ static __device__ __forceinline__ int block_of(const unit_arrays &p, int positio
 
 /* Slab (LEVEL 1), or slab and column (LEVEL 2), of the block at a position. */
 template <int LEVEL>
-static __device__ __forceinline__ uint32_t region_of(const unit_arrays &p, const unit_numbers &n,
+static __device__ __forceinline__ uint32_t region_of(const unit_arrays &p, const unit_cut &cut,
                                                      int position, const key_bits &bits)
 {
     if (LEVEL == 0) return 0;
-    const int n_blocks = p.view.n_blocks, b = block_of(p, position, n.n_units);
-    const int slab = part_of(b, n.n_slabs, n_blocks);
+    const int n_blocks = p.view.n_blocks, b = block_of(p, position, p.numbers->n_units);
+    const int slab = part_of(b, cut.n_slabs, n_blocks);
     if (LEVEL == 1) return (uint32_t)slab;
-    const int first = (int)((int64_t)n_blocks * slab / n.n_slabs);
-    const int end = (int)((int64_t)n_blocks * (slab + 1) / n.n_slabs), all = end - first;
-    int columns = (int)rintf(sqrtf((float)all * n.y_to_z));
+    const int first = (int)((int64_t)n_blocks * slab / cut.n_slabs);
+    const int end = (int)((int64_t)n_blocks * (slab + 1) / cut.n_slabs), all = end - first;
+    int columns = (int)rintf(sqrtf((float)all * cut.y_to_z));
     columns = max(1, min(columns, min(all, 1 << bits.column)));
     return (uint32_t)(slab << bits.column | part_of(b - first, columns, all));
 }
@@ -86,7 +127,7 @@ static __global__ void key_units(const __grid_constant__ unit_arrays p,
     if (position < n.n_units) {
         const int4 at = row[r.unit[LEVEL == 0 ? position : order[position]].x];
         const int s = LEVEL == 0 ? at.x : LEVEL == 1 ? at.y : at.z;
-        key = region_of<LEVEL>(p, n, position, bits) << bits.fraction |
+        key = region_of<LEVEL>(p, *r.cut, position, bits) << bits.fraction |
               fraction_of(s, n.origin[LEVEL], bits.fraction);
     }
     r.key[position] = key;
@@ -126,6 +167,7 @@ static __global__ void __launch_bounds__(MD_UNIT_MOST)
                  const int4 *row, const int *order)
 {
     __shared__ block_units s;
+    if (p.need->held) return;
     const int b = blockIdx.x, t = threadIdx.x;
     const int begin = p.view.block_start[b], n = p.view.block_start[b + 1] - begin;
     const unit_scale scale = unit_scale_of(p.view.scale);
@@ -172,7 +214,7 @@ static __global__ void fill_leaves(const __grid_constant__ unit_arrays p,
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     const int leaf = k / MD_UNIT_LEAF, place = k % MD_UNIT_LEAF;
     const unit_numbers &n = *p.numbers;
-    if (leaf >= n.n_owned_leaves) return;
+    if (leaf >= n.n_owned_leaves || p.need->held) return;
     int first = leaf * MD_UNIT_LEAF_UNITS, end = n.n_units;
     if (n.leaves_a_block > 0) {
         const int b = leaf / n.leaves_a_block;
@@ -220,7 +262,7 @@ static __global__ void fill_ghost_leaves(const __grid_constant__ unit_arrays p,
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     const unit_numbers &n = *p.numbers;
     const int n_ghosts = n.n_rows - n.n_owned;
-    if (k >= (n_ghosts + MD_UNIT_LEAF - 1) / MD_UNIT_LEAF * MD_UNIT_LEAF) return;
+    if (k >= (n_ghosts + MD_UNIT_LEAF - 1) / MD_UNIT_LEAF * MD_UNIT_LEAF || p.need->held) return;
     r.leaf_row[n.n_owned_leaves * MD_UNIT_LEAF + k] = k < n_ghosts ? r.ghost_order[k] : -1;
 }
 
@@ -265,6 +307,9 @@ cudaError_t unit_launch_replan(const unit_arrays *p, const unit_replan *r, int l
     const key_bits bits = key_bits_for(p->view.n_blocks);
     int *a = r->order[0], *b = r->order[1];
     cudaError_t error;
+    start_replan<<<1, 1, 0, stream>>>(*p, *r);
+    measure_units<<<blocks, THREADS, 0, stream>>>(*p, *r, row);
+    choose_cuts<<<1, 1, 0, stream>>>(*p, *r, 1 << bits.column);
     key_units<0><<<blocks, THREADS, 0, stream>>>(*p, *r, row, bits, a);
     error = sort(r, a, b, bits.fraction, stream);
     if (error != cudaSuccess) return error;

@@ -57,10 +57,11 @@ static __device__ __forceinline__ int4 moved_by(int4 from, float4 d, const unit_
                      (int)((uint32_t)from.z + (uint32_t)__float2int_rn(c)), 0);
 }
 
-/*  grid  a warp a leaf     reads  row, leaf_row     writes  leaf_at, leaf_half */
+/*  grid  a warp a leaf     reads  row, leaf_row     writes  leaf_at, leaf_half, held */
 static __global__ void box_leaves(const __grid_constant__ unit_arrays p, const int4 *row)
 {
     const int leaf = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
+    if (leaf == 0 && lane == 0 && p.need->overflow) p.need->held = 1;
     if (leaf >= p.numbers->n_leaves) return;
     const unit_scale scale = unit_scale_of(p.view.scale);
     int first = p.leaf_row[leaf * MD_UNIT_LEAF], mine = p.leaf_row[leaf * MD_UNIT_LEAF + lane];
@@ -398,6 +399,7 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     const search_slots slots = {dynamic,
                                 (uint32_t *)(dynamic + p.outer_capacity + 2 * n_groups),
                                 dynamic + p.outer_capacity, dynamic + p.outer_capacity + n_groups};
+    if (p.need->held) return;
     const int b = blockIdx.x, first = p.view.block_start[b];
     const int n_units = p.view.block_start[b + 1] - first;
     load_block(p, row, s, first, n_units);

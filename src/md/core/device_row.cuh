@@ -10,14 +10,16 @@ extern "C" {
  * conversions to 64-bit integers are slow. */
 static __device__ __forceinline__ int row_fixed(double fraction)
 {
-    return __double2loint(fraction + 1572864.0);
+    return __double2loint(__dadd_rn(fraction, 1572864.0));
 }
 
+/* The same bits in every kernel, so operations are written down one by one: a row can be made again
+ * from its position. */
 static __device__ __forceinline__ int3 row_position(const md_device_box &box, double3 x)
 {
-    const double c = x.z * box.inv_zz;
-    const double b = (x.y - c * box.zy) * box.inv_yy;
-    const double a = (x.x - b * box.yx - c * box.zx) * box.inv_xx;
+    const double c = __dmul_rn(x.z, box.inv_zz);
+    const double b = __dmul_rn(__fma_rn(-c, box.zy, x.y), box.inv_yy);
+    const double a = __dmul_rn(__fma_rn(-c, box.zx, __fma_rn(-b, box.yx, x.x)), box.inv_xx);
     return make_int3(row_fixed(a), row_fixed(b), row_fixed(c));
 }
 

@@ -16,6 +16,8 @@ typedef struct md_state {
     double thermostat_work[MD_MAX_GROUPS];  /* kJ/mol put into each temperature group by the
                                                thermostat so far */
     double barostat_work;           /* kJ/mol, of the barostat; conserved = total - all works */
+    int most_units;                 /* of a block of pair lists on GPUs, as atoms let it be; 0: not
+                                       known. The order of sums depends on it */
 } md_state;
 
 void md_state_create(int64_t n_atoms, md_state *state);

@@ -53,6 +53,18 @@ sundog_status md_gpu_rewind(md_gpu *gpu)
     return refuse();
 }
 
+sundog_status md_gpu_make_room(md_gpu *gpu, unsigned what, bool *enough)
+{
+    (void)gpu, (void)what, (void)enough;
+    return refuse();
+}
+
+int md_gpu_most_units(const md_gpu *gpu)
+{
+    (void)gpu;
+    return 0;
+}
+
 sundog_status md_gpu_thermostat_work(md_gpu *gpu, double *work)
 {
     (void)gpu, (void)work;

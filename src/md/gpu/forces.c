@@ -11,9 +11,21 @@
  */
 #include "md/gpu/gpu_impl.h"
 
+sundog_status gpu_enqueue_hold(md_gpu *gpu)
+{
+    const double *sum;
+    if (!gpu->overflow_sum) return SUNDOG_OK; /* one domain: lists hold themselves */
+    int *overflow = md_unit_lists_overflow(gpu->lists);
+    double *row = md_team_sum_row(gpu->overflow_sum);
+    BASE_TRY(gpu_overflow_put(overflow, row, gpu->stream));
+    BASE_TRY(md_team_sum_on(gpu->overflow_sum, row, &sum, gpu->stream));
+    return gpu_overflow_take(sum, overflow, gpu->stream);
+}
+
 sundog_status gpu_enqueue_lists(md_gpu *gpu, unsigned what)
 {
     const md_device_row *row = GPU_D(gpu, const md_device_row *, GPU_ROW);
+    if (what & MD_GPU_SEARCH) BASE_TRY(gpu_enqueue_hold(gpu));
     if (gpu->forward) BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
     if (!gpu->lists) return SUNDOG_OK;
     if (what & MD_GPU_SEARCH) return md_unit_lists_search(gpu->lists, row, gpu->stream);

@@ -87,8 +87,9 @@ static sundog_status create_parts(md_gpu *gpu)
     if (gpu->n_ranks == 1) return SUNDOG_OK;
     BASE_TRY(md_team_sum_create(o->team, sizeof(md_kinetic_sums) / sizeof(double), o->rung,
                                 &gpu->kinetic_sum));
-    return md_team_sum_create(o->team, sizeof(md_momentum_sums) / sizeof(double), o->rung,
-                              &gpu->momentum_sum);
+    BASE_TRY(md_team_sum_create(o->team, sizeof(md_momentum_sums) / sizeof(double), o->rung,
+                                &gpu->momentum_sum));
+    return gpu->lists ? md_team_sum_create(o->team, 1, o->rung, &gpu->overflow_sum) : SUNDOG_OK;
 }
 
 sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out)
@@ -119,6 +120,7 @@ void md_gpu_destroy(md_gpu **handle)
     gpu_pieces_destroy(gpu);
     sundog_exchange_destroy(&gpu->reverse);
     sundog_exchange_destroy(&gpu->forward);
+    md_team_sum_destroy(&gpu->overflow_sum);
     md_team_sum_destroy(&gpu->momentum_sum);
     md_team_sum_destroy(&gpu->kinetic_sum);
     md_kinetic_destroy(&gpu->kinetic);
@@ -143,7 +145,8 @@ sundog_status gpu_check(md_gpu *gpu)
     if (gpu->forward) BASE_TRY(sundog_exchange_check(gpu->forward));
     if (gpu->reverse) BASE_TRY(sundog_exchange_check(gpu->reverse));
     if (gpu->kinetic_sum) BASE_TRY(md_team_sum_check(gpu->kinetic_sum));
-    return gpu->momentum_sum ? md_team_sum_check(gpu->momentum_sum) : SUNDOG_OK;
+    if (gpu->momentum_sum) BASE_TRY(md_team_sum_check(gpu->momentum_sum));
+    return gpu->overflow_sum ? md_team_sum_check(gpu->overflow_sum) : SUNDOG_OK;
 }
 
 sundog_status gpu_wait(md_gpu *gpu)
@@ -190,6 +193,7 @@ static sundog_status bind_exchanges(md_gpu *gpu, md_domain *domain)
 sundog_status md_gpu_renew(md_gpu *gpu)
 {
     md_device_row *row = GPU_D(gpu, md_device_row *, GPU_ROW);
+    BASE_TRY(gpu_enqueue_hold(gpu));
     if (gpu->forward)
         BASE_TRY(sundog_forward_on(gpu->forward, gpu->stream));
     else
@@ -203,7 +207,7 @@ sundog_status md_gpu_renew(md_gpu *gpu)
 /* While a kernel waits for a peer, no rank may allocate, free or copy from pageable memory: the
  * driver can hold what the peer needs to launch, or wait for the kernel itself. So all begin
  * together, and all have ended before any goes on. */
-static sundog_status fetch_ghosts(md_gpu *gpu)
+sundog_status gpu_fetch_ghosts(md_gpu *gpu)
 {
     if (!gpu->forward) return SUNDOG_OK;
     BASE_TRY(sundog_team_barrier(gpu->options.team));
@@ -231,11 +235,12 @@ sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
     BASE_TRY(DEVICE_CHECK(cudaMemsetAsync(gpu->memory[GPU_BONDED_SUMS].d, 0, sizeof(md_bonded_sums),
                                           gpu->stream)));
     /* Lists are made from ghosts as their owners have them. */
-    BASE_TRY(fetch_ghosts(gpu));
+    BASE_TRY(gpu_fetch_ghosts(gpu));
     md_unit_frame_of_box(from->box, &frame);
     if (gpu->returned) {
         BASE_TRY(md_return_force_rebuild(gpu->returned, rows, &frame, gpu->stream));
     } else {
+        md_unit_lists_set_most_units(gpu->lists, from->most_units);
         BASE_TRY(md_unit_lists_rebuild(gpu->lists, rows, &frame,
                                        GPU_D(gpu, const md_device_row *, GPU_ROW), gpu->stream));
         BASE_TRY(md_unit_force_prepare(gpu->force, md_unit_lists_view(gpu->lists)));
@@ -286,14 +291,24 @@ sundog_status md_gpu_thermostat_work(md_gpu *gpu, double *work)
     return gpu_wait(gpu);
 }
 
+int md_gpu_most_units(const md_gpu *gpu)
+{
+    return gpu->lists ? md_unit_lists_most_units(gpu->lists) : 0;
+}
+
+/* Rows, which are fractions, stay what they are but for the last rounding; they are made again so
+ * that they are always those of x. */
 sundog_status md_gpu_stretch(md_gpu *gpu, const md_box *box, const double factor[3])
 {
     md_device_box device_box;
+    double(*x)[3] = GPU_D(gpu, double(*)[3], GPU_X);
+    const md_device_box *d_box = GPU_D(gpu, const md_device_box *, GPU_BOX);
     md_device_box_set(box, &device_box);
-    BASE_TRY(gpu_stretch(gpu->n_owned, GPU_D(gpu, double(*)[3], GPU_X),
-                         GPU_D(gpu, double(*)[3], GPU_V), factor, gpu->stream));
+    BASE_TRY(gpu_stretch(gpu->n_owned, x, GPU_D(gpu, double(*)[3], GPU_V), factor, gpu->stream));
     BASE_TRY(DEVICE_CHECK(cudaMemcpyAsync(gpu->memory[GPU_BOX].d, &device_box, sizeof device_box,
                                           cudaMemcpyHostToDevice, gpu->stream)));
+    BASE_TRY(gpu_rows_from_positions(gpu->n_owned, d_box, (const double(*)[3])x,
+                                     GPU_D(gpu, md_device_row *, GPU_ROW), gpu->stream));
     return gpu_wait(gpu);
 }
 

@@ -7,6 +7,7 @@
  *                 leaves the GPU
  *      enqueue    a piece: up to MD_GPU_PIECE steps in a row, one graph launch. Returns at once
  *      finish     waits for the oldest piece; its sums and what went wrong in it
+ *      make_room  for lists that overflowed in it
  *
  * A step s, as in md/run/step.h; x(s), v(s - 1/2) at its start:
  *
@@ -20,7 +21,8 @@
  *
  * Lists of fixed size can overflow when atoms gather; the forces are wrong from then on. Finish
  * says so, rewind goes back to the start of that piece (its x and v are kept until it has been
- * finished), and a rebuild makes room.
+ * finished), make_room makes room, and the piece is enqueued again: its bits are those of a run
+ * that had the room from the beginning.
  *
  * Not in this room: who owns which rows (md/domain), when to do what (md/run).
  */
@@ -100,6 +102,7 @@ typedef struct md_gpu_rows {
     const uint8_t *temperature_group, *com_group; /* [n_owned], NULL: all 0 */
     const uint8_t *frozen;                        /* [n_owned] bit k: along axis k; NULL: none */
     const double *thermostat_work;                /* [n_temperature] so far */
+    int most_units; /* of a block of the lists, as md_gpu_most_units has it; 0: not known */
 } md_gpu_rows;
 
 typedef struct md_gpu md_gpu;
@@ -108,7 +111,7 @@ typedef struct md_gpu md_gpu;
  * options->gpu. */
 sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out);
 void md_gpu_destroy(md_gpu **gpu); /* accepts NULL */
-/* No piece is under way. */
+/* No piece is under way. All that has been allocated before serves again where it suffices. */
 sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *rows);
 /* Scheme shell; ghosts are all other atoms, or none: blocks of the lists and lists are made anew.
  * One domain: groups go back into the box before, and a rebuild does the same, so that a run that
@@ -122,6 +125,14 @@ sundog_status md_gpu_finish(md_gpu *gpu, md_gpu_result *result);
 /* After a finish with overflow on any rank: waits for all that is under way and drops it; x and v
  * are those at the start of the piece that was finished last. */
 sundog_status md_gpu_rewind(md_gpu *gpu);
+/* After the rewind: room for the lists of the piece that was finished last, which are made by its
+ * first step, MD_GPU_SEARCH or MD_GPU_FILTER, or were by the renew before it: 0. Those are made
+ * here, too. Then the same piece may be enqueued. *enough false: no room would do, it takes a
+ * rebuild on all ranks. */
+sundog_status md_gpu_make_room(md_gpu *gpu, unsigned what, bool *enough);
+/* How many units a block of the lists may have. Blocks, and so the bits, depend on it: it goes with
+ * a checkpoint. */
+int md_gpu_most_units(const md_gpu *gpu);
 /* No piece is under way: x and v of owned rows to rows (NULL: not wanted); f: of the last step. */
 sundog_status md_gpu_download(md_gpu *gpu, double (*x)[3], double (*v)[3], float (*f)[3]);
 /* No piece is under way: work of the thermostat so far, [n_temperature]. */

@@ -3,10 +3,11 @@
  *      gpu.c        life, rebuild, downloads
  *      atoms.c      arrays of owned and ghost rows; snapshots
  *      forces.c     what one evaluation enqueues, for both schemes
+ *      room.c       back to the start of a piece, room for its lists
  *      step.c       what one step enqueues
  *      pieces.c     pieces: graphs, launches, results
  *      measure.c    what each part of a step takes
- *      renew.cu     groups into the box
+ *      renew.cu     groups into the box; rows from positions
  *      report.cu    numbers to the host;  stretch.cu  the box
  *      team_sum     sums over domains on the device
  */
@@ -90,7 +91,7 @@ struct md_gpu {
     md_move *move;
     md_move_jobs jobs;
     md_kinetic *kinetic;
-    md_team_sum *kinetic_sum, *momentum_sum;
+    md_team_sum *kinetic_sum, *momentum_sum, *overflow_sum;
     sundog_exchange *forward, *reverse; /* NULL: one domain; reverse: scheme return */
 
     gpu_graph graph[GPU_GRAPHS];
@@ -112,6 +113,8 @@ struct md_gpu {
 sundog_status gpu_wait(md_gpu *gpu);
 /* No wait of a kernel gave up so far, in any exchange of this domain. */
 sundog_status gpu_check(md_gpu *gpu);
+/* On all ranks together; nothing waits for a peer any more when it returns. */
+sundog_status gpu_fetch_ghosts(md_gpu *gpu);
 
 /* atoms.c */
 sundog_status gpu_atoms_upload(md_gpu *gpu, const md_gpu_rows *from);
@@ -121,6 +124,9 @@ sundog_status gpu_snapshot_restore(md_gpu *gpu, int slot);
 md_velocities gpu_velocities(md_gpu *gpu);
 
 /* forces.c */
+/* Before a search or a replan: if lists of any domain have overflowed, those of all stay as they
+ * are, for all go back to the piece where it happened. */
+sundog_status gpu_enqueue_hold(md_gpu *gpu);
 /* Ghosts come, then lists are made. */
 sundog_status gpu_enqueue_lists(md_gpu *gpu, unsigned what);
 /* fresh_lists: they have just been made, so ghosts have come. */

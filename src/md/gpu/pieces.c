@@ -210,13 +210,3 @@ sundog_status md_gpu_finish(md_gpu *gpu, md_gpu_result *result)
         result->fault_row = verdict->fault.row;
     return SUNDOG_OK;
 }
-
-sundog_status md_gpu_rewind(md_gpu *gpu)
-{
-    BASE_TRY(gpu_wait(gpu));
-    int slot = (int)((gpu->n_finished - 1) % MD_GPU_AHEAD);
-    for (; gpu->n_finished < gpu->n_enqueued; gpu->n_finished++)
-        gpu->n_read += gpu->piece[gpu->n_finished % MD_GPU_AHEAD].n_sums;
-    BASE_TRY(gpu_snapshot_restore(gpu, slot));
-    return gpu_wait(gpu);
-}

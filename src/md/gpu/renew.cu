@@ -22,6 +22,21 @@ static __device__ double3 boxes(const md_device_box &box, double3 x)
     return make_double3(-floor(a), -floor(b), -floor(c));
 }
 
+static __device__ void put_row(const md_device_box &box, double3 at, md_device_row *row)
+{
+    const int3 s = row_position(box, at);
+    row->s[0] = s.x;
+    row->s[1] = s.y;
+    row->s[2] = s.z;
+}
+
+static __global__ void rows_from_positions(int n, const md_device_box *box_of, const double (*x)[3],
+                                           md_device_row *row)
+{
+    int r = (int)(blockIdx.x * BLOCK + threadIdx.x);
+    if (r < n) put_row(*box_of, vec3_load(x, r), &row[r]);
+}
+
 static __global__ void renew(int n_groups, const int *first, const md_device_box *box_of,
                              double (*x)[3], md_device_row *row)
 {
@@ -38,10 +53,7 @@ static __global__ void renew(int n_groups, const int *first, const md_device_box
         at.y = moved(at.y, n.y, box.yy);
         at.x = moved(at.x, n.x, box.xx);
         vec3_store(x, r, at);
-        const int3 s = row_position(box, at);
-        row[r].s[0] = s.x;
-        row[r].s[1] = s.y;
-        row[r].s[2] = s.z;
+        put_row(box, at, &row[r]);
     }
 }
 
@@ -52,5 +64,15 @@ extern "C" sundog_status gpu_renew_rows(int n_groups, const int *d_first,
     if (n_groups == 0) return SUNDOG_OK;
     renew<<<(n_groups + BLOCK - 1) / BLOCK, BLOCK, 0, (cudaStream_t)stream>>>(n_groups, d_first,
                                                                              d_box, d_x, d_row);
+    return DEVICE_CHECK(cudaGetLastError());
+}
+
+extern "C" sundog_status gpu_rows_from_positions(int n, const md_device_box *d_box,
+                                                 const double (*d_x)[3], md_device_row *d_row,
+                                                 void *stream)
+{
+    if (n == 0) return SUNDOG_OK;
+    rows_from_positions<<<(n + BLOCK - 1) / BLOCK, BLOCK, 0, (cudaStream_t)stream>>>(n, d_box, d_x,
+                                                                                    d_row);
     return DEVICE_CHECK(cudaGetLastError());
 }

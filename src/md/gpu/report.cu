@@ -44,6 +44,28 @@ static __global__ void report_verdict(md_move_fault *fault, const int *overflow,
     counts->verdicts++;
 }
 
+static __global__ void overflow_put(const int *overflow, double *row)
+{
+    *row = *overflow;
+}
+
+static __global__ void overflow_take(const double *sum, int *overflow)
+{
+    if (*sum > 0) *overflow = 1;
+}
+
+extern "C" sundog_status gpu_overflow_put(const int *overflow, double *d_row, void *stream)
+{
+    overflow_put<<<1, 1, 0, (cudaStream_t)stream>>>(overflow, d_row);
+    return DEVICE_CHECK(cudaGetLastError());
+}
+
+extern "C" sundog_status gpu_overflow_take(const double *d_sum, int *overflow, void *stream)
+{
+    overflow_take<<<1, 1, 0, (cudaStream_t)stream>>>(d_sum, overflow);
+    return DEVICE_CHECK(cudaGetLastError());
+}
+
 extern "C" sundog_status gpu_report_sums(const gpu_report_from *from, void *stream)
 {
     report_sums<<<1, 1, 0, (cudaStream_t)stream>>>(*from);

@@ -40,6 +40,9 @@ typedef struct gpu_report_from {
 } gpu_report_from;
 
 sundog_status gpu_report_sums(const gpu_report_from *from, void *stream);
+/* The word of overflow as a number that domains can add, and back: 1 where the sum is not 0. */
+sundog_status gpu_overflow_put(const int *overflow, double *d_row, void *stream);
+sundog_status gpu_overflow_take(const double *d_sum, int *overflow, void *stream);
 /* At the end of a piece. The move's fault is cleared. */
 sundog_status gpu_report_verdict(md_move_fault *fault, const int *overflow, gpu_counts *counts,
                                  gpu_board *board, void *stream);

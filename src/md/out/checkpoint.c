@@ -9,7 +9,7 @@
  *          u64     CRC-64 of the 32 bytes before
  *      sections, each
  *          char[8] name            HEAD, THERMO, BAROSTAT, INPUTS, OUTPUTS, TAILS,
- *                                  AVERAGES, X, V;
+ *                                  LISTS, AVERAGES, X, V;
  *                                  blanks behind
  *          u64     bytes of the contents
  *          contents
@@ -25,7 +25,8 @@
  *
  * AVERAGES is there when there are any. THERMO, the thermostat's work on each temperature group, is
  * younger than the first files of version 3. Without it there is one group, whose work is in HEAD.
- * So is BAROSTAT, the work of the barostat; without it there was no pressure coupling.
+ * So is BAROSTAT, the work of the barostat; without it there was no pressure coupling. LISTS, how
+ * many units a block of pair lists on GPUs may have, is younger still.
  *
  * CRC-64, not a hash of the FNV or xxHash kind: it is sure, not only likely, to notice every damage
  * that lies within 64 bits, which is how disks and cables fail; and its value is defined by a
@@ -40,6 +41,7 @@
 #include "md/out/file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +127,7 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
                          .has_velocities = state->has_velocities};
     memcpy(head.box, state->box.m, sizeof head.box);
     inputs_section inputs = {checkpoint->topology_hash, checkpoint->params_hash, checkpoint->seed};
+    int64_t most_units = state->most_units;
     uint64_t row_bytes = (uint64_t)state->n_atoms * sizeof *state->x;
     const section sections[] = {
         {"HEAD", &head, sizeof head},
@@ -133,6 +136,7 @@ sundog_status md_checkpoint_write(const char *path, const md_checkpoint *checkpo
         {"OUTPUTS", checkpoint->output_offset, sizeof checkpoint->output_offset},
         {"TAILS", checkpoint->output_tail, sizeof checkpoint->output_tail},
         {"BAROSTAT", &state->barostat_work, sizeof state->barostat_work},
+        {"LISTS", &most_units, sizeof most_units},
         {"AVERAGES", checkpoint->averages, checkpoint->n_averages * sizeof(double)},
         {"X", state->x, row_bytes},
         {"V", state->v, row_bytes}, /* last: left out when there are none */
@@ -244,7 +248,8 @@ enum {
     HAS_V = 32,
     HAS_THERMO = 64,
     HAS_AVERAGES = 128,
-    HAS_BAROSTAT = 256
+    HAS_BAROSTAT = 256,
+    HAS_LISTS = 512
 };
 
 static sundog_status get_head(reader *in, uint64_t n_bytes, md_checkpoint *to)
@@ -300,6 +305,15 @@ static sundog_status get_averages(reader *in, uint64_t n_bytes, md_checkpoint *t
     return get(in, to->averages, (size_t)n_bytes);
 }
 
+static sundog_status get_lists(reader *in, uint64_t n_bytes, md_checkpoint *to)
+{
+    int64_t most_units;
+    BASE_TRY(get_sized(in, n_bytes, &most_units, sizeof most_units));
+    if (most_units < 0 || most_units > INT_MAX) return fail_damaged(in, "impossible LISTS");
+    to->state.most_units = (int)most_units;
+    return SUNDOG_OK;
+}
+
 static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
 {
     char name[NAME_BYTES + 1] = "";
@@ -313,12 +327,13 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
         {"HEAD    ", HAS_HEAD},   {"INPUTS  ", HAS_INPUTS},   {"OUTPUTS ", HAS_OUTPUTS},
         {"TAILS   ", HAS_TAILS},  {"X       ", HAS_X},        {"V       ", HAS_V},
         {"THERMO  ", HAS_THERMO}, {"AVERAGES", HAS_AVERAGES}, {"BAROSTAT", HAS_BAROSTAT},
+        {"LISTS   ", HAS_LISTS},
     };
     unsigned bit = 0;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(name, known[k].name) == 0) bit = known[k].bit;
     if (bit & *seen) return fail_damaged(in, "a section comes twice");
-    if ((bit & (HAS_X | HAS_V | HAS_THERMO | HAS_BAROSTAT)) && !(*seen & HAS_HEAD))
+    if ((bit & (HAS_X | HAS_V | HAS_THERMO | HAS_BAROSTAT | HAS_LISTS)) && !(*seen & HAS_HEAD))
         return fail_damaged(in, "sections are out of order");
     *seen |= bit;
 
@@ -335,6 +350,7 @@ static sundog_status get_section(reader *in, unsigned *seen, md_checkpoint *to)
         return get_sized(in, n_bytes, to->state.thermostat_work, sizeof to->state.thermostat_work);
     case HAS_BAROSTAT:
         return get_sized(in, n_bytes, &to->state.barostat_work, sizeof to->state.barostat_work);
+    case HAS_LISTS: return get_lists(in, n_bytes, to);
     case HAS_X: return get_sized(in, n_bytes, to->state.x, row_bytes);
     case HAS_V: return get_sized(in, n_bytes, to->state.v, row_bytes);
     case HAS_INPUTS:

@@ -13,6 +13,20 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* How the lists that a piece begins with were made. */
+typedef enum lists_made {
+    LISTS_KEPT,     /* they are those of the piece before */
+    LISTS_FRESH,    /* by a repartition or what stands for one, before the piece */
+    LISTS_SEARCHED, /* by its first step */
+    LISTS_FILTERED
+} lists_made;
+
+/* A piece that is under way, to begin it again. */
+typedef struct begun_piece {
+    int64_t step, searched; /* searched: before it */
+    lists_made made;
+} begun_piece;
+
 /* What the loop knows beside the worker. */
 typedef struct resident {
     md_worker *w;
@@ -20,9 +34,12 @@ typedef struct resident {
     int64_t last;                 /* the last of the run; earlier when it is stopped */
     int64_t timed_from, searched; /* searched: step of the last outer lists */
     uint8_t what[MD_GPU_PIECE];
+    begun_piece begun[MD_GPU_AHEAD]; /* the last, round and round */
+    int64_t n_begun;
     int64_t went_back_to;
     int n_backs;
-    bool alone; /* one domain with lists: the GPU makes them anew by itself */
+    bool rebuilt; /* not before the first time */
+    bool alone;   /* one domain with lists: the GPU makes them anew by itself */
 } resident;
 
 /* ---- the GPU --------------------------------------------------------------------------------- */
@@ -84,7 +101,8 @@ sundog_status md_resident_rebuild(md_worker *w)
                               .temperature_group = w->temperature_group,
                               .com_group = w->com_group,
                               .frozen = w->frozen_axes,
-                              .thermostat_work = w->thermostat_work};
+                              .thermostat_work = w->thermostat_work,
+                              .most_units = w->most_units};
     double largest, sum_square;
     int64_t n_constraints;
     md_constrain_deviation(w->constrain, w->rows, (const double(*)[3])w->rows->x, &largest,
@@ -226,15 +244,29 @@ static sundog_status decide(resident *r)
     BASE_TRY(md_decide(w, r->step, &checkpoint));
     if (w->stop) r->last = r->step;
     if (w->root) md_outputs_mark(w->shared->outputs);
+    /* Lists of one domain have not been begun anew here; those of several have, with what all had
+     * found to fit before, and a restart begins them with the same. */
+    if (r->alone) w->most_units = md_gpu_most_units(w->gpu);
     if (!checkpoint) return SUNDOG_OK;
     if (r->alone) BASE_TRY(md_gpu_download(w->gpu, w->rows->x, w->rows->v, NULL));
     return md_write_checkpoint(w, r->step);
+}
+
+/* Blocks of lists are cut for what fits on every domain: one number, for a checkpoint. */
+static sundog_status agree_on_units(md_worker *w)
+{
+    double fewest = -md_gpu_most_units(w->gpu);
+    BASE_TRY(sundog_team_max_double(w->team, &fewest, 1));
+    w->most_units = (int)-fewest;
+    return SUNDOG_OK;
 }
 
 static sundog_status repartition(resident *r)
 {
     md_worker *w = r->w;
     md_timing_enter(&w->timing, MD_PHASE_REPARTITION);
+    if (r->rebuilt) BASE_TRY(agree_on_units(w));
+    r->rebuilt = true;
     if (r->step > w->system->state.step) {
         BASE_TRY(md_gpu_download(w->gpu, w->rows->x, w->rows->v, NULL));
         BASE_TRY(md_domain_repartition(w->domain));
@@ -297,17 +329,22 @@ static bool begins_piece(const resident *r, int64_t step)
 static int make_piece(resident *r, bool alone)
 {
     const md_worker *w = r->w;
+    begun_piece *begun = &r->begun[r->n_begun++ % MD_GPU_AHEAD]; /* of those under way */
     int n = 0;
+    *begun = (begun_piece){.step = r->step, .searched = r->searched};
     for (int64_t step = r->step; n < MD_GPU_PIECE; step++) {
         if (n > 0 && begins_piece(r, step)) break;
         r->what[n++] = what_of(r, step);
         if (alone || step == r->last || md_pressure_due(w->params, step)) break;
     }
-    bool fresh = r->searched == r->step; /* made in place of a repartition, or by one */
-    if (!fresh && lists_due(r, r->step)) {
+    if (r->searched == r->step) {
+        begun->made = LISTS_FRESH;
+    } else if (lists_due(r, r->step)) {
+        begun->made = LISTS_SEARCHED;
         r->what[0] |= MD_GPU_SEARCH;
         r->searched = r->step;
-    } else if (!fresh && filter_due(r, r->step)) {
+    } else if (filter_due(r, r->step)) {
+        begun->made = LISTS_FILTERED;
         r->what[0] |= MD_GPU_FILTER;
     }
     return n;
@@ -320,7 +357,7 @@ static bool partition_due(const resident *r)
 }
 
 /* One piece, with the frame of its first step if one is due. *again: lists overflowed, r->step has
- * gone back and all must be made anew. */
+ * gone back to the start of a piece that must be begun again. */
 static sundog_status piece(resident *r, bool *again)
 {
     md_worker *w = r->w;
@@ -378,25 +415,54 @@ static sundog_status measure(md_worker *w)
     return SUNDOG_OK;
 }
 
-/* Before the piece at r->step. again: lists overflowed at this step. */
-static sundog_status prepare(resident *r, bool again)
+/* What is uploaded again, or written: later than the last sums. */
+static sundog_status fetch_work(resident *r)
 {
     md_worker *w = r->w;
-    bool back = false;
-    if (again || partition_due(r) || decision_due(r, r->step) || r->step == r->timed_from) {
-        if (!again) BASE_TRY(drain(r, &back));
-        /* For what is uploaded again, and for a checkpoint: later than the last sums. */
-        if (r->step > w->system->state.step)
-            BASE_TRY(md_gpu_thermostat_work(w->gpu, w->thermostat_work));
+    if (r->step == w->system->state.step) return SUNDOG_OK;
+    return md_gpu_thermostat_work(w->gpu, w->thermostat_work);
+}
+
+/* Before the piece at r->step. *again: as in piece(). */
+static sundog_status prepare(resident *r, bool *again)
+{
+    md_worker *w = r->w;
+    if (partition_due(r) || decision_due(r, r->step) || r->step == r->timed_from) {
+        BASE_TRY(drain(r, again));
+        if (*again) return SUNDOG_OK;
+        BASE_TRY(fetch_work(r));
         if (r->step == r->timed_from && r->step > w->system->state.step) start_timing(r);
     }
-    if (back || again || partition_due(r)) {
+    if (partition_due(r)) {
         BASE_TRY(repartition(r));
     } else if (renewal_due(r, r->step)) {
         BASE_TRY(md_gpu_renew(w->gpu));
         r->searched = r->step;
+        for (int k = 0; k < 3; k++) w->stretch[k] = 1;
     }
     return decision_due(r, r->step) ? decide(r) : SUNDOG_OK;
+}
+
+/* The piece at r->step was begun, and its lists overflowed: all as it was then, with room. Where no
+ * room would do blocks of the lists must be cut smaller, which is a matter of where atoms are and
+ * not of what was allocated: any run comes to it here. */
+static sundog_status begin_again(resident *r)
+{
+    md_worker *w = r->w;
+    const begun_piece *begun = &r->begun[(r->n_begun - 1) % MD_GPU_AHEAD];
+    if (begun->step != r->step) begun = &r->begun[(r->n_begun - 2) % MD_GPU_AHEAD];
+    unsigned what = begun->made == LISTS_SEARCHED   ? MD_GPU_SEARCH
+                    : begun->made == LISTS_FILTERED ? MD_GPU_FILTER
+                                                    : 0;
+    bool enough = false;
+    md_timing_enter(&w->timing, MD_PHASE_PAIR_LIST);
+    BASE_TRY(md_gpu_make_room(w->gpu, what, &enough));
+    double fails = !enough;
+    BASE_TRY(sundog_team_max_double(w->team, &fails, 1));
+    r->searched = begun->searched;
+    if (fails == 0) return SUNDOG_OK;
+    BASE_TRY(fetch_work(r));
+    return repartition(r);
 }
 
 sundog_status md_resident(md_worker *w, int64_t timed_from)
@@ -409,9 +475,10 @@ sundog_status md_resident(md_worker *w, int64_t timed_from)
                       sundog_team_size(w->team) == 1 && w->system->reach.scheme == MD_SCHEME_SHELL};
     bool again = false;
     while (r.step <= r.last) {
-        sundog_status status = prepare(&r, again);
+        bool begun = again;
         again = false;
-        if (status == SUNDOG_OK) status = piece(&r, &again);
+        sundog_status status = begun ? begin_again(&r) : prepare(&r, &again);
+        if (status == SUNDOG_OK && !again) status = piece(&r, &again);
         if (status == SUNDOG_ERR_PHYSICS)
             return base_fail(status, "step %" PRId64 ", %s", w->step, sundog_last_error());
         BASE_TRY(status);

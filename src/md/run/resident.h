@@ -15,8 +15,9 @@
  *                                   are wanted a piece of one step, then f(s)
  *      sums of a piece              added over the domains by the host while the next piece runs
  *      pressure coupling            ends a piece; the host scales the box
- *      lists that overflowed        back to the start of the piece, repartition, once more; nothing
- *                                   of it has been reported yet
+ *      lists that overflowed        back to the start of the piece, room, once more; nothing of it
+ *                                   has been reported yet, and no bit of it depends on the room
+ *                                   that there was
  */
 #ifndef MD_RESIDENT_H
 #define MD_RESIDENT_H

@@ -74,6 +74,7 @@ static sundog_status create(md_worker *w)
     w->box = system->state.box;
     memcpy(w->thermostat_work, system->state.thermostat_work, sizeof w->thermostat_work);
     w->barostat_work = system->state.barostat_work;
+    w->most_units = system->state.most_units;
     md_coupling_rebuild(w);
     if (w->root) {
         md_state_create(system->topology->n_atoms, &w->whole);
@@ -140,6 +141,7 @@ sundog_status md_worker_collect(md_worker *w, int64_t step, const bool want[3])
         w->whole.box = w->box;
         memcpy(w->whole.thermostat_work, w->thermostat_work, sizeof w->thermostat_work);
         w->whole.barostat_work = w->barostat_work;
+        w->whole.most_units = w->most_units;
     }
     return md_domain_collect(w->domain, want, w->root && want[0] ? w->whole.x : NULL,
                              w->root && want[1] ? w->whole.v : NULL,

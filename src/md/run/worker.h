@@ -38,6 +38,7 @@ typedef struct md_worker {
     md_box box;        /* of x as it is now */
     double stretch[3]; /* of the box since lists were made, pressure.c */
     double barostat_work;
+    int most_units; /* of a block of lists on GPUs when these were last begun; 0: not known */
     md_state whole; /* rank 0: the whole system, for output */
     float (*whole_f)[3];
     md_progress progress;

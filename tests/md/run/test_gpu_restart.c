@@ -1,6 +1,7 @@
-/* Checkpoints and devices. A run on GPUs that is killed at any moment and goes on with -cpi writes
- * the bytes of the run that nobody killed. A checkpoint of the CPU goes on on GPUs and the other
- * way round, with the trajectory of a run on one device (limits of test_trajectories).
+/* Checkpoints and devices. A run on GPUs that is killed at any moment, or stopped, and goes on with
+ * -cpi writes the bytes of the run that nobody stopped, also when its lists have another amount of
+ * room and overflow elsewhere. A checkpoint of the CPU goes on on GPUs and the other way round,
+ * with the trajectory of a run on one device (limits of test_trajectories).
  *
  * Every run is a process of its own, so that none starts with what another left on the device, and
  * the parent, which forks, never touches it. */
@@ -23,12 +24,27 @@ static const char *in_folder(const char *name)
     return at;
 }
 
-static const char mdp_text[] =
-    "dt = 0.002\nnstlist = 10\nnstcalcenergy = 10\nnstenergy = 10\nnstlog = 100\n"
+static const char common_text[] =
+    "dt = 0.002\nnstcalcenergy = 10\nnstenergy = 10\nnstlog = 100\n"
     "nstxout-compressed = 50\nnstxout = 100\nnstvout = 100\nnstfout = 100\n"
-    "verlet-buffer-tolerance = -1\nrlist = 1.05\nrcoulomb = 0.9\nrvdw = 0.9\n"
+    "rcoulomb = 0.9\nrvdw = 0.9\n"
     "coulombtype = reaction-field\nepsilon-rf = 0\nconstraints = h-bonds\ntcoupl = v-rescale\n"
     "tc-grps = System\ntau-t = 0.5\nref-t = 300\nld-seed = 1993\nnsttcouple = 10\n";
+
+/* Run parameters beside these, a file each. */
+static const struct {
+    const char *name, *text;
+    int nstlist;
+} settings[] = {
+    {"md.mdp", "verlet-buffer-tolerance = -1\nrlist = 1.05\nnstlist = 10\n", 10},
+    {"filter.mdp", "verlet-buffer-tolerance = 0.01\nnstlist = 40\n", 40},
+    {"npt.mdp",
+     "verlet-buffer-tolerance = 0.01\nnstlist = 40\npcoupl = C-rescale\n"
+     "pcoupltype = isotropic\ntau-p = 0.5\nref-p = 400\ncompressibility = 4.5e-5\n"
+     "nstpcouple = 10\n",
+     40},
+};
+enum { SETTING_MD, SETTING_FILTER, SETTING_NPT, N_SETTINGS };
 
 typedef struct job {
     const char *out;
@@ -36,6 +52,9 @@ typedef struct job {
     int grid[3];
     int64_t nsteps;
     bool go_on;
+    int setting;
+    bool tight; /* lists that overflow at once */
+    md_ghosts ghosts;
 } job;
 
 /* Positions at the end, for check_near. */
@@ -55,10 +74,13 @@ static int run_here(const job *j)
     memcpy(way.grid, j->grid, sizeof way.grid);
     snprintf(out, sizeof out, "%s", in_folder(j->out));
     snprintf(cpi, sizeof cpi, "%s/state.cpt", out);
-    md_run_options options = run_options("grappa-like/0003", in_folder("md.mdp"), &way);
+    md_run_options options =
+        run_options("grappa-like/0003", in_folder(settings[j->setting].name), &way);
     options.device = j->device;
     options.out_dir = out;
-    options.nstlist = 10;
+    options.nstlist = settings[j->setting].nstlist;
+    options.tight_lists = j->tight;
+    options.ghosts = j->ghosts;
     options.nsteps_given = true;
     options.nsteps = j->nsteps;
     options.checkpoint_minutes = 1e-4; /* at about every list */
@@ -129,13 +151,20 @@ static bool same_file(const char *a, const char *b, const char *name)
     return c[0] == c[1];
 }
 
+static bool same_outputs(const char *a, const char *b)
+{
+    static const char *const name[] = {"energy.csv", "ener.edr", "traj_comp.xtc", "traj.trr",
+                                       "confout.gro"};
+    bool same = true;
+    for (int k = 0; k < 5; k++) same = same_file(a, b, name[k]) && same;
+    return same;
+}
+
 /* Checkpoints are where domains are made anew: with one domain every 200 steps or so, with
  * several in a small box every 10000. */
 static void test_kills(const int grid[3], int64_t n_steps, const char *calm, const char *killed)
 {
     enum { N_KILLS = 6 };
-    static const char *const name[] = {"energy.csv", "ener.edr", "traj_comp.xtc", "traj.trr",
-                                       "confout.gro"};
     job j = {.out = calm, .device = MD_DEVICE_GPU, .nsteps = n_steps};
     memcpy(j.grid, grid, sizeof j.grid);
     struct timespec before, after;
@@ -147,13 +176,54 @@ static void test_kills(const int grid[3], int64_t n_steps, const char *calm, con
     j.out = killed;
     j.go_on = true; /* from the start structure, where there is no checkpoint yet */
     int n_killed = 0;
-    for (int k = 0; k < N_KILLS; k++)
+    for (int k = 0; k < N_KILLS; k++) {
+        j.tight = k % 2;
         n_killed += run_and_kill(&j, whole_ms * (2 * k + 3) / (2 * N_KILLS + 4));
+    }
     run(&j);
     printf("%d x %d x %d: killed %d times in a run of %d ms\n", grid[0], grid[1], grid[2], n_killed,
            whole_ms);
     CHECK(n_killed >= 2);
-    for (int k = 0; k < 5; k++) CHECK(same_file(calm, killed, name[k]));
+    CHECK(same_outputs(calm, killed));
+}
+
+/* Stopped twice where a checkpoint is due anyway, each part with other lists. */
+static void test_stops(void)
+{
+    static const struct {
+        const char *calm, *stopped;
+        int setting, grid[3];
+        md_ghosts ghosts;
+        int64_t steps[3];
+    } runs[] = {
+        {"whole1", "parts1", SETTING_FILTER, {1, 1, 1}, MD_GHOSTS_AUTO, {200, 1000, 1500}},
+        {"whole2", "parts2", SETTING_NPT, {1, 1, 1}, MD_GHOSTS_AUTO, {400, 2000, 2500}},
+        {"whole3", "parts3", SETTING_MD, {2, 1, 1}, MD_GHOSTS_NEAR, {500, 1200, 1500}},
+        {"whole4", "parts4", SETTING_FILTER, {2, 1, 1}, MD_GHOSTS_AUTO, {10000, 20000, 21000}},
+        {"whole5", "parts5", SETTING_NPT, {2, 1, 1}, MD_GHOSTS_AUTO, {10000, 20000, 20500}},
+    };
+    bool good = true;
+    for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
+        job j = {.out = runs[k].calm,
+                 .device = MD_DEVICE_GPU,
+                 .nsteps = runs[k].steps[2],
+                 .setting = runs[k].setting,
+                 .ghosts = runs[k].ghosts};
+        memcpy(j.grid, runs[k].grid, sizeof j.grid);
+        run(&j);
+        j.out = runs[k].stopped;
+        for (int part = 0; part < 3; part++) {
+            j.nsteps = runs[k].steps[part];
+            j.go_on = part > 0;
+            j.tight = part != 1;
+            run(&j);
+        }
+        bool same = same_outputs(runs[k].calm, runs[k].stopped);
+        printf("%s, %d x %d x %d, in three parts: %s\n", settings[j.setting].name, j.grid[0],
+               j.grid[1], j.grid[2], same ? "the same bytes" : "other bytes");
+        good = good && same;
+    }
+    CHECK(good);
 }
 
 /* ---- from device to device ------------------------------------------------------------------ */
@@ -192,27 +262,38 @@ static void check_near(const char *a, const char *b)
 static void test_devices(void)
 {
     static const job steps[] = {
-        {"cpu", MD_DEVICE_CPU, {1, 1, 1}, 100, false},
-        {"cpu_gpu", MD_DEVICE_CPU, {2, 1, 1}, 40, false},
-        {"cpu_gpu", MD_DEVICE_GPU, {1, 1, 1}, 100, true},
-        {"gpu_cpu", MD_DEVICE_GPU, {2, 2, 1}, 40, false},
-        {"gpu_cpu", MD_DEVICE_CPU, {1, 1, 1}, 100, true},
-        {"to_and_fro", MD_DEVICE_GPU, {1, 1, 1}, 30, false},
-        {"to_and_fro", MD_DEVICE_CPU, {2, 1, 1}, 60, true},
-        {"to_and_fro", MD_DEVICE_GPU, {2, 1, 1}, 100, true},
+        {.out = "cpu", .device = MD_DEVICE_CPU, .grid = {1, 1, 1}, .nsteps = 100},
+        {.out = "cpu_gpu", .device = MD_DEVICE_CPU, .grid = {2, 1, 1}, .nsteps = 40},
+        {.out = "cpu_gpu",
+         .device = MD_DEVICE_GPU,
+         .grid = {1, 1, 1},
+         .nsteps = 100,
+         .go_on = true},
+        {.out = "gpu_cpu", .device = MD_DEVICE_GPU, .grid = {2, 2, 1}, .nsteps = 40},
+        {.out = "gpu_cpu",
+         .device = MD_DEVICE_CPU,
+         .grid = {1, 1, 1},
+         .nsteps = 100,
+         .go_on = true},
+        {.out = "fro", .device = MD_DEVICE_GPU, .grid = {1, 1, 1}, .nsteps = 30},
+        {.out = "fro", .device = MD_DEVICE_CPU, .grid = {2, 1, 1}, .nsteps = 60, .go_on = true},
+        {.out = "fro", .device = MD_DEVICE_GPU, .grid = {2, 1, 1}, .nsteps = 100, .go_on = true},
     };
     for (size_t s = 0; s < sizeof steps / sizeof steps[0]; s++) run(&steps[s]);
     check_near("cpu", "cpu_gpu");
     check_near("cpu", "gpu_cpu");
-    check_near("cpu", "to_and_fro");
+    check_near("cpu", "fro");
 }
 
 int main(void)
 {
     char command[300];
     CHECK(mkdtemp(folder));
-    FILE *file = fopen(in_folder("md.mdp"), "w");
-    CHECK(file && fputs(mdp_text, file) >= 0 && fclose(file) == 0);
+    for (int k = 0; k < N_SETTINGS; k++) {
+        FILE *file = fopen(in_folder(settings[k].name), "w");
+        CHECK(file && fputs(common_text, file) >= 0 && fputs(settings[k].text, file) >= 0);
+        CHECK(fclose(file) == 0);
+    }
     pid_t probe = fork();
     CHECK(probe >= 0);
     if (probe == 0) {
@@ -223,6 +304,7 @@ int main(void)
     CHECK(waitpid(probe, &status, 0) == probe && WIFEXITED(status));
     if (WEXITSTATUS(status) == 0) {
         test_devices();
+        test_stops();
         test_kills((const int[3]){1, 1, 1}, 20000, "calm1", "killed1");
         test_kills((const int[3]){2, 1, 1}, 30000, "calm2", "killed2");
     }

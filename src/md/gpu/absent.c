@@ -53,6 +53,23 @@ sundog_status md_gpu_rewind(md_gpu *gpu)
     return refuse();
 }
 
+double md_gpu_memory_estimate(const md_gpu_size *size)
+{
+    (void)size;
+    return 0;
+}
+
+double md_gpu_memory_fixed(void)
+{
+    return 0;
+}
+
+sundog_status md_gpu_memory_free(int gpu, double *free_bytes, double *all_bytes)
+{
+    (void)gpu, (void)free_bytes, (void)all_bytes;
+    return refuse();
+}
+
 sundog_status md_gpu_make_room(md_gpu *gpu, unsigned what, bool *enough)
 {
     (void)gpu, (void)what, (void)enough;

@@ -140,6 +140,18 @@ sundog_status md_gpu_thermostat_work(md_gpu *gpu, double *work);
 /* No piece is under way: x times factor, v over factor; the box is now `box`. */
 sundog_status md_gpu_stretch(md_gpu *gpu, const md_box *box, const double factor[3]);
 
+/* How much there is of a domain, and how dense: what its memory follows from. */
+typedef struct md_gpu_size {
+    md_scheme scheme;
+    double n_owned, n_rows, n_units, n_interactions;
+    double density;       /* atoms in nm3 */
+    double rlist, rinner; /* nm */
+} md_gpu_size;
+/* Bytes of its GPU; of a domain without any atoms. Not collective. */
+double md_gpu_memory_estimate(const md_gpu_size *size);
+double md_gpu_memory_fixed(void);
+sundog_status md_gpu_memory_free(int gpu, double *free_bytes, double *all_bytes);
+
 typedef enum md_gpu_part {
     MD_GPU_PART_STEP,
     MD_GPU_PART_GHOSTS,

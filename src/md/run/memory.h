@@ -10,4 +10,8 @@ double md_memory_estimate(double n_atoms, double n_rows, double n_pairs_per_atom
 sundog_status md_memory_check_copies(const md_system *system, int n_copies);
 /* When the grid is known. A note when it is close. */
 sundog_status md_memory_check(md_system *system);
+/* When GPUs are chosen: is there room on each? */
+sundog_status md_memory_check_gpus(const md_system *system);
+/* Rows of all domains, ghosts included, at the mean density. */
+double md_memory_rows(const md_system *system);
 #endif

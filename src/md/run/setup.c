@@ -508,7 +508,8 @@ static sundog_status setup(const md_run_options *options, md_system *system)
     BASE_TRY(choose_lists_and_grid(options, system));
     BASE_TRY(md_memory_check(system));
     BASE_TRY(choose_route(options, system));
-    return md_device_finish(options, system);
+    BASE_TRY(md_device_finish(options, system));
+    return md_memory_check_gpus(system);
 }
 
 sundog_status md_setup(const md_run_options *options, md_system *system)

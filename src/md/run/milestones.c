@@ -43,8 +43,9 @@ bool md_frame_due(const md_worker *w, int64_t step, bool last, bool want[3])
     const md_run_options *options = w->shared->options;
     const md_frame_parts parts = md_outputs_due(w->shared->outputs, w->params, step);
     bool observed = options->observe && (md_due(options->observe_every, step) || last);
-    want[0] = parts.xtc || parts.x || observed || last;
-    want[1] = parts.v || observed || last;
+    bool kept = last && options->out_dir; /* the end, for confout and checkpoint */
+    want[0] = parts.xtc || parts.x || observed || kept;
+    want[1] = parts.v || observed || kept;
     want[2] = parts.f || observed;
     return want[0] || want[1] || want[2];
 }

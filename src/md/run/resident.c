@@ -388,7 +388,7 @@ static sundog_status piece(resident *r, bool *again)
     }
     if (frame && want[2]) BASE_TRY(md_gpu_download(w->gpu, NULL, NULL, w->rows->f));
     /* The state of the end is that before its step, the work too. */
-    if (last)
+    if (last && frame)
         memcpy(w->thermostat_work, work, sizeof(double) * (size_t)w->system->groups.n_temperature);
     if (frame) BASE_TRY(md_write_frame(w, step, last));
     if (last) BASE_TRY(md_write_last(w));

@@ -39,12 +39,12 @@ struct md_faults {
     pthread_mutex_t lock; /* of the count and of the log's order */
     int64_t n_warnings, max_warnings;
     int n_domains;
-    wreck *wreck; /* [n_domains], each written by its rank */
-    int n_left;   /* domains that launch nothing any more */
+    wreck *wreck;       /* [n_domains], each written by its rank */
+    int n_here, n_left; /* domains of this process; those that launch nothing any more */
     pthread_cond_t all_left;
 };
 
-md_faults *md_faults_create(int n_domains)
+md_faults *md_faults_create(int n_domains, int n_here)
 {
     md_faults *faults = base_alloc_zero(sizeof *faults);
     pthread_mutex_init(&faults->lock, NULL);
@@ -52,6 +52,7 @@ md_faults *md_faults_create(int n_domains)
     const char *max = getenv("GMX_MAXCONSTRWARN");
     faults->max_warnings = max ? strtoll(max, NULL, 10) : MAX_WARNINGS;
     faults->n_domains = n_domains;
+    faults->n_here = n_here;
     faults->wreck = base_alloc_zero((size_t)n_domains * sizeof *faults->wreck);
     return faults;
 }
@@ -115,14 +116,14 @@ void md_faults_leave(md_faults *faults, int n_domains)
 {
     pthread_mutex_lock(&faults->lock);
     faults->n_left += n_domains;
-    if (faults->n_left == faults->n_domains) pthread_cond_broadcast(&faults->all_left);
+    if (faults->n_left == faults->n_here) pthread_cond_broadcast(&faults->all_left);
     pthread_mutex_unlock(&faults->lock);
 }
 
 void md_faults_meet(md_faults *faults)
 {
     pthread_mutex_lock(&faults->lock);
-    while (faults->n_left < faults->n_domains) pthread_cond_wait(&faults->all_left, &faults->lock);
+    while (faults->n_left < faults->n_here) pthread_cond_wait(&faults->all_left, &faults->lock);
     pthread_mutex_unlock(&faults->lock);
 }
 

@@ -9,7 +9,7 @@ typedef struct md_faults md_faults; /* shared by the threads of a run */
 
 /* At most 999 steps with constraint warnings, as gmx has it, or GMX_MAXCONSTRWARN (-1: no limit).
  */
-md_faults *md_faults_create(int n_domains);
+md_faults *md_faults_create(int n_domains, int n_here /* in this process */);
 void md_faults_destroy(md_faults **faults);
 
 /* Log the warnings of the last md_constrain_positions, if any. SUNDOG_ERR_PHYSICS when there have

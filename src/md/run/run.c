@@ -126,7 +126,7 @@ static sundog_status run_system(const md_run_options *options, const md_system *
                             .bonded = bonded,
                             .posres = posres,
                             .j_cluster = j_cluster,
-                            .faults = md_faults_create(result->n_domains),
+                            .faults = md_faults_create(result->n_domains, result->n_domains),
                             .outputs = outputs,
                             .result = result};
         status = run_domains(&shared, result->n_domains);

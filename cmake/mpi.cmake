@@ -19,8 +19,8 @@ if(SUNDOG_MPI AND NOT SUNDOG_SANITIZE)
   if(MPI_C_FOUND)
     set(SUNDOG_HAS_MPI TRUE)
   elseif(NOT SUNDOG_MPI STREQUAL "AUTO")
-    message(FATAL_ERROR "SUNDOG_MPI is ${SUNDOG_MPI}, but no MPI of version 3.1 or newer was found; "
-      "install libopenmpi-dev or libmpich-dev, or set MPI_C_COMPILER to its mpicc")
+    message(FATAL_ERROR "SUNDOG_MPI is ${SUNDOG_MPI}, but no MPI of version 3.1 or newer was "
+      "found; install libopenmpi-dev or libmpich-dev, or set MPI_C_COMPILER to its mpicc")
   endif()
 endif()
 

@@ -39,6 +39,7 @@ typedef enum sundog_status {
     SUNDOG_ERR_INPUT = -8,          /* input text is wrong; the text names file and line */
     SUNDOG_ERR_PHYSICS = -9,        /* the simulation itself failed (NaN, lost atom, constraints) */
     SUNDOG_ERR_GPU = -10,           /* a call to the GPU's driver failed; the text names it */
+    SUNDOG_ERR_MPI = -11,           /* a call to MPI failed; the text names it */
 } sundog_status;
 
 /* Short English name of a status; static storage. */

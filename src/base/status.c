@@ -46,6 +46,7 @@ const char *sundog_status_name(sundog_status status)
     case SUNDOG_ERR_INPUT: return "wrong input";
     case SUNDOG_ERR_PHYSICS: return "simulation failed";
     case SUNDOG_ERR_GPU: return "GPU call failed";
+    case SUNDOG_ERR_MPI: return "MPI call failed";
     }
     return "unknown status";
 }

@@ -1,5 +1,8 @@
 /* The team as the halo room sees it: waiting, signalling, standing in a peer's memory, agreeing.
  *
+ * Ranks are threads of this process, and, in a team that spans processes, threads of others: these
+ * are reached over the wire (wire.h), the others through memory.
+ *
  * Waiting. Each rank has a bell. A waiter spins shortly, then sleeps on its bell; a signal is a
  * word set to an epoch, after which the bell of the rank that waits for it is rung. Every wait ends
  * by the word, by the team's death, or by the time limit, which kills the team.
@@ -11,10 +14,10 @@
  *
  * At least one sees the other's write, so no wake-up is lost.
  *
- * Peers' memory. Ranks are threads that store into each other's arrays. When a team dies its ranks
+ * Peers' memory. Threads of a process store into each other's arrays. When a team dies its ranks
  * return errors and the callers free those arrays, so a rank touches foreign memory only between
  * team_enter() and team_leave(), never waits there, and no call returns the error of a dead team
- * before every other rank has left.
+ * before every other rank of the process has left.
  */
 #ifndef TEAM_TEAM_H
 #define TEAM_TEAM_H
@@ -37,14 +40,20 @@ typedef struct team_member {
     int gpu;                        /* that the rank is bound to, + 1; 0: none */
     struct team_slot {
         const char *call;           /* which collective: all ranks must be in the same one */
-        const void *pointer;
+        char call_there[24];        /* the same, of a rank in another process */
+        const void *pointer;        /* NULL: in another process, and more than fits here */
         size_t n_bytes;
+        int root;                   /* broadcast: whose bytes */
         unsigned char bytes[TEAM_SLOT_BYTES];
     } slot[2];
 } team_member;
 
+/* What the ranks of one process share. */
 typedef struct team_shared {
-    int n_ranks;
+    int n_ranks;                    /* of the team */
+    int first_here, n_here;         /* those of this process */
+    const struct team_wire *wire;   /* to other processes; NULL: there are none */
+    void *wire_state;               /* its own */
     int n_spins;                    /* looks at a word before sleeping */
     _Atomic int n_handles;
     _Atomic int64_t timeout_ns;     /* <= 0: none */
@@ -52,9 +61,9 @@ typedef struct team_shared {
     sundog_status cause;
     char reason[1024];
     team_bell barrier_bell;
-    base_word barrier_arrivals;     /* n_ranks for each barrier */
+    base_word barrier_arrivals;     /* n_here for each barrier */
     base_word barrier_done;         /* barriers completed */
-    team_member *member;            /* [n_ranks] */
+    team_member *member;            /* [n_ranks]; of ranks elsewhere only the slots are used */
 } team_shared;
 
 enum { TEAM_ALIVE, TEAM_DYING, TEAM_DEAD };
@@ -63,6 +72,7 @@ struct sundog_team {
     int rank;
     uint64_t n_barriers;            /* entered */
     int parity;                     /* of the slot that the next collective uses */
+    size_t *offset;                 /* [n_ranks + 1], scratch of team_pass() */
     team_shared *shared;
 };
 
@@ -71,6 +81,7 @@ typedef struct team_condition {
     bool (*ready)(const void *arg);             /* looks with base_acquire_seen() */
     void (*describe)(const void *arg, char *text, size_t n_bytes);
     const void *arg;
+    bool looks;                     /* ready() has to be asked again and again: no bell is rung */
 } team_condition;
 
 sundog_status team_wait(sundog_team *team, team_bell *bell, const team_condition *condition);
@@ -101,9 +112,30 @@ static inline bool team_is_dead(const sundog_team *team)
 /* Kill the team (the first cause wins) and return that error. */
 sundog_status team_kill(sundog_team *team, sundog_status cause, const char *reason);
 
+static inline bool team_is_here(const sundog_team *team, int rank)
+{
+    int place = rank - team->shared->first_here;
+    return place >= 0 && place < team->shared->n_here;
+}
+
+/* n handles for ranks first_here + 0 .. n_here - 1 of n_ranks; wire may be NULL. */
+sundog_status team_make(int n_ranks, int first_here, int n_here, int n_spins,
+                        const struct team_wire *wire, void *wire_state, sundog_team **teams);
+/* How often to look before sleeping, where n_ranks share this machine's cores. */
+int team_spins(int n_ranks);
+/* Another process says that the team is dead. */
+void team_learn_death(team_shared *shared, sundog_status cause, const char *reason);
+
 /* Collective: gather small records (n_bytes <= TEAM_SLOT_BYTES) of all ranks, recv [n_ranks]. */
 sundog_status team_gather_small(sundog_team *team, const char *call, const void *send,
                                 size_t n_bytes, void *recv);
+/* Collective: each rank passes a parcel to one rank and gets one from another (these are a
+ * permutation); *recv grows as needed. */
+sundog_status team_pass(sundog_team *team, int to, const void *send, size_t n_send, int from,
+                        char **recv, size_t *n_recv, size_t *capacity);
+/* Collective, of a team with ranks elsewhere: a line for the messages of one exchange. */
+struct team_line;
+sundog_status team_open_line(sundog_team *team, struct team_line **out);
 /* Collective: each rank brings the status (and error text) of what it did; if any failed, all
  * return the failure of the lowest rank that did, with its text. */
 sundog_status team_agree(sundog_team *team, sundog_status mine);

@@ -1,4 +1,5 @@
-/* Team of threads of one process: life, bells, waiting, death. The protocol is told in team.h.
+/* Ranks that are threads of this process: life, bells, waiting, death. The protocol is told in
+ * team.h.
  *
  * Waiting was chosen by measuring (docs/exchange.md): spin for about as long as a sleep and a
  * wake-up cost, hardly at all when ranks outnumber cores, then sleep in the kernel. Rejected:
@@ -10,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "team/wire.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -35,6 +37,11 @@ static int cores_here(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+int team_spins(int n_ranks)
+{
+    return n_ranks <= cores_here() ? SPINS_WITH_CORES : SPINS_CROWDED;
+}
+
 static team_shared *shared_create(int n_ranks)
 {
     team_shared *shared = base_try_alloc(sizeof *shared);
@@ -47,10 +54,51 @@ static team_shared *shared_create(int n_ranks)
     }
     memset(shared->member, 0, (size_t)n_ranks * sizeof *shared->member);
     shared->n_ranks = n_ranks;
-    shared->n_spins = n_ranks <= cores_here() ? SPINS_WITH_CORES : SPINS_CROWDED;
-    atomic_init(&shared->n_handles, n_ranks);
     atomic_init(&shared->timeout_ns, DEFAULT_TIMEOUT_NS);
     return shared;
+}
+
+static sundog_team *handle_create(team_shared *shared, int rank)
+{
+    sundog_team *team = base_try_alloc(sizeof *team);
+    size_t *offset = base_try_alloc(((size_t)shared->n_ranks + 1) * sizeof *offset);
+    if (!team || !offset) {
+        base_free(offset);
+        base_free(team);
+        return NULL;
+    }
+    *team = (sundog_team){.rank = rank, .shared = shared, .offset = offset};
+    return team;
+}
+
+static void handle_free(sundog_team **team)
+{
+    base_free((*team)->offset);
+    base_free(*team);
+    *team = NULL;
+}
+
+sundog_status team_make(int n_ranks, int first_here, int n_here, int n_spins,
+                        const struct team_wire *wire, void *wire_state, sundog_team **teams)
+{
+    team_shared *shared = shared_create(n_ranks);
+    if (!shared) return base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);
+    for (int t = 0; t < n_here; t++) {
+        teams[t] = handle_create(shared, first_here + t);
+        if (!teams[t]) {
+            while (t > 0) handle_free(&teams[--t]);
+            base_free(shared->member);
+            base_free(shared);
+            return base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);
+        }
+    }
+    shared->first_here = first_here;
+    shared->n_here = n_here;
+    shared->n_spins = n_spins;
+    shared->wire = wire;
+    shared->wire_state = wire_state;
+    atomic_init(&shared->n_handles, n_here);
+    return SUNDOG_OK;
 }
 
 sundog_status sundog_team_create_threads(int n_ranks, sundog_team **teams)
@@ -58,31 +106,16 @@ sundog_status sundog_team_create_threads(int n_ranks, sundog_team **teams)
     if (!teams) return base_fail(SUNDOG_ERR_ARGUMENT, "teams is NULL");
     if (n_ranks < 1 || n_ranks > MAX_RANKS)
         return base_fail(SUNDOG_ERR_ARGUMENT, "n_ranks is %d, must be 1 to %d", n_ranks, MAX_RANKS);
-    team_shared *shared = shared_create(n_ranks);
-    if (!shared) return base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);
-    for (int r = 0; r < n_ranks; r++) {
-        teams[r] = base_try_alloc(sizeof *teams[r]);
-        if (!teams[r]) {
-            while (r > 0) {
-                base_free(teams[--r]);
-                teams[r] = NULL;
-            }
-            base_free(shared->member);
-            base_free(shared);
-            return base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);
-        }
-        *teams[r] = (sundog_team){.rank = r, .shared = shared};
-    }
-    return SUNDOG_OK;
+    return team_make(n_ranks, 0, n_ranks, team_spins(n_ranks), NULL, NULL, teams);
 }
 
 void sundog_team_destroy(sundog_team **team)
 {
     if (!team || !*team) return;
     team_shared *shared = (*team)->shared;
-    base_free(*team);
-    *team = NULL;
+    handle_free(team);
     if (atomic_fetch_sub(&shared->n_handles, 1) > 1) return;
+    if (shared->wire) shared->wire->release(shared);
     base_free(shared->member);
     base_free(shared);
 }
@@ -122,8 +155,9 @@ void team_ring(team_bell *bell)
 
 static bool others_inside(const sundog_team *team)
 {
-    for (int r = 0; r < team->shared->n_ranks; r++)
-        if (r != team->rank && base_acquire_seen(&team->shared->member[r].inside)) return true;
+    const team_shared *shared = team->shared;
+    for (int r = shared->first_here; r < shared->first_here + shared->n_here; r++)
+        if (r != team->rank && base_acquire_seen(&shared->member[r].inside)) return true;
     return false;
 }
 
@@ -135,26 +169,37 @@ sundog_status team_fail_dead(sundog_team *team)
     return base_fail(shared->cause, "%s", shared->reason);
 }
 
-static void kill_shared(team_shared *shared, sundog_status cause, const char *reason)
+/* True for the first to do so. */
+static bool kill_shared(team_shared *shared, sundog_status cause, const char *reason)
 {
     int alive = TEAM_ALIVE;
-    if (!atomic_compare_exchange_strong(&shared->state, &alive, TEAM_DYING)) return;
+    if (!atomic_compare_exchange_strong(&shared->state, &alive, TEAM_DYING)) return false;
     shared->cause = cause;
     snprintf(shared->reason, sizeof shared->reason, "%s", reason);
     atomic_store(&shared->state, TEAM_DEAD);
     team_ring(&shared->barrier_bell);
-    for (int r = 0; r < shared->n_ranks; r++) team_ring(&shared->member[r].bell);
+    for (int t = 0; t < shared->n_here; t++)
+        team_ring(&shared->member[shared->first_here + t].bell);
+    return true;
+}
+
+void team_learn_death(team_shared *shared, sundog_status cause, const char *reason)
+{
+    (void)kill_shared(shared, cause, reason);
 }
 
 sundog_status team_kill(sundog_team *team, sundog_status cause, const char *reason)
 {
-    kill_shared(team->shared, cause, reason);
+    team_shared *shared = team->shared;
+    if (kill_shared(shared, cause, reason) && shared->wire) shared->wire->tell_death(shared);
     return team_fail_dead(team);
 }
 
 void sundog_team_abort(sundog_team *team, const char *reason)
 {
-    kill_shared(team->shared, SUNDOG_ERR_ABORTED, reason ? reason : "aborted without a reason");
+    team_shared *shared = team->shared;
+    if (!reason) reason = "aborted without a reason";
+    if (kill_shared(shared, SUNDOG_ERR_ABORTED, reason) && shared->wire) shared->wire->tell_death(shared);
 }
 
 sundog_status team_enter(sundog_team *team)
@@ -181,6 +226,14 @@ static sundog_status time_out(sundog_team *team, const team_condition *condition
     return team_kill(team, SUNDOG_ERR_PEER_TIMEOUT, text);
 }
 
+/* Longest sleep between two looks. */
+static int64_t longest_sleep(const sundog_team *team, const team_condition *condition)
+{
+    enum { NAP_NS = 20000, LISTEN_NS = 10000000 };
+    if (condition->looks) return NAP_NS;
+    return team->shared->wire ? LISTEN_NS : LONGEST_SLEEP_NS;
+}
+
 sundog_status team_wait(sundog_team *team, team_bell *bell, const team_condition *condition)
 {
     for (int i = 0; i < team->shared->n_spins; i++) {
@@ -190,8 +243,10 @@ sundog_status team_wait(sundog_team *team, team_bell *bell, const team_condition
     }
     /* A look that comes very late (the process was stopped, the machine slept) counts as two
      * sleeps: the peers were held up as well. */
+    const int64_t longest = longest_sleep(team, condition);
     int64_t waited = 0, last_look = base_clock_ns();
     for (;;) {
+        if (team->shared->wire) team->shared->wire->listen(team->shared);
         int64_t now = base_clock_ns(), pause = now - last_look;
         waited += pause < 2 * LONGEST_SLEEP_NS ? pause : 2 * LONGEST_SLEEP_NS;
         last_look = now;
@@ -202,7 +257,7 @@ sundog_status team_wait(sundog_team *team, team_bell *bell, const team_condition
         int64_t timeout = atomic_load(&team->shared->timeout_ns);
         int64_t left = timeout > 0 ? timeout - waited : LONGEST_SLEEP_NS;
         if (!ready && !dead && left > 0)
-            bell_sleep(bell, sequence, left < LONGEST_SLEEP_NS ? left : LONGEST_SLEEP_NS);
+            bell_sleep(bell, sequence, left < longest ? left : longest);
         atomic_fetch_sub(&bell->sleepers, 1);
         if (ready) return SUNDOG_OK;
         if (dead) return team_fail_dead(team);

@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "halo/fabric/fabric.h"
+#include "halo/fabric/remote.h"
+#include "team/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,7 @@ void (*halo_before_signal)(int rank);
 /* What all ranks must have in common, and where to find each other. */
 typedef struct bind_offer {
     sundog_exchange *exchange;
-    const halo_rung *rung;
+    char rung[16];
     int route, deterministic, lockstep, n_fields;
     struct bind_offer_field {
         int type, width, shifted, stride;
@@ -23,6 +25,7 @@ static void exchange_free(sundog_exchange *exchange)
 {
     if (!exchange) return;
     if (exchange->device) exchange->rung->hooks->release(exchange);
+    halo_remote_release(exchange);
     base_free(exchange->slot_at_peer);
     base_free(exchange->slot);
     base_free(exchange->slots);
@@ -73,9 +76,10 @@ static sundog_status prepare(sundog_exchange *exchange, const sundog_field *fiel
 /* Gather all ends and compare them. */
 static sundog_status meet(sundog_exchange *exchange)
 {
-    bind_offer mine = {.exchange = exchange, .rung = exchange->rung, .route = (int)exchange->route,
+    bind_offer mine = {.exchange = exchange, .route = (int)exchange->route,
                        .deterministic = exchange->deterministic, .lockstep = exchange->lockstep,
                        .n_fields = exchange->n_fields};
+    snprintf(mine.rung, sizeof mine.rung, "%s", exchange->rung->name);
     for (int f = 0; f < exchange->n_fields; f++)
         mine.field[f] = (struct bind_offer_field){(int)exchange->field[f].type,
                                                   exchange->field[f].width,
@@ -85,8 +89,8 @@ static sundog_status meet(sundog_exchange *exchange)
     BASE_TRY(team_gather_small(exchange->team, "exchange_bind", &mine, sizeof mine, offer));
     for (int r = 0; r < exchange->team->shared->n_ranks; r++) {
         const bind_offer *a = &offer[0], *b = &offer[r];
-        exchange->peer[r] = b->exchange;
-        if (a->rung != b->rung || a->route != b->route || a->deterministic != b->deterministic ||
+        exchange->peer[r] = team_is_here(exchange->team, r) ? b->exchange : NULL;
+        if (strcmp(a->rung, b->rung) != 0 || a->route != b->route || a->deterministic != b->deterministic ||
             a->lockstep != b->lockstep)
             return base_fail(SUNDOG_ERR_ARGUMENT, "ranks 0 and %d ask for different exchanges: "
                              "options must be the same on all ranks", r);
@@ -99,8 +103,9 @@ static sundog_status meet(sundog_exchange *exchange)
 
 static void describe(sundog_exchange *exchange)
 {
+    const team_wire *wire = exchange->team->shared->wire;
     snprintf(exchange->description, sizeof exchange->description, "%s/%s %s%s%s",
-             exchange->rung->fabric, exchange->rung->name,
+             wire ? wire->name : exchange->rung->fabric, exchange->rung->name,
              exchange->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct",
              exchange->deterministic ? " deterministic" : "",
              exchange->lockstep ? " lockstep" : "");
@@ -120,6 +125,8 @@ static sundog_status bind(sundog_exchange *exchange, const sundog_field *fields,
                          plan->team->rank);
     else if (exchange->rung->hooks)
         mine = exchange->rung->hooks->finish(exchange);
+    else
+        mine = halo_remote_finish(exchange);
     BASE_TRY(team_agree(exchange->team, mine));
     exchange->n_commits = 0;                    /* stale until all has gone well */
     describe(exchange);
@@ -131,9 +138,10 @@ static sundog_status bind(sundog_exchange *exchange, const sundog_field *fields,
     for (int m = 0; m < route->n_messages; m++) {
         const halo_recv *recv = &route->recv[m];
         const sundog_exchange *peer = exchange->peer[recv->peer];
-        exchange->slot_at_peer[m] = peer->slots + peer->slot[recv->peer_message];
+        if (peer) exchange->slot_at_peer[m] = peer->slots + peer->slot[recv->peer_message];
     }
     team_leave(exchange->team);
+    if (exchange->team->shared->wire) BASE_TRY(halo_remote_bind(exchange));
     if (exchange->rung->hooks) BASE_TRY(exchange->rung->hooks->bind(exchange));
     exchange->n_commits = plan->n_commits;
     exchange->n_stretches = plan->n_stretches;
@@ -153,6 +161,9 @@ static sundog_status exchange_alloc(sundog_plan *plan, const sundog_exchange_opt
                          "set it to sizeof(sundog_exchange_options)", o.struct_size, sizeof o);
     const halo_rung *rung;
     BASE_TRY(halo_rung_find(o.rung, o.route, o.memory, &rung));
+    if (o.memory == SUNDOG_MEMORY_DEVICE && plan->team->shared->wire)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "rows in device memory need all ranks in one "
+                         "process; between processes they must be host memory");
     sundog_exchange *exchange = base_try_alloc(sizeof *exchange);
     if (!exchange) return base_fail(SUNDOG_ERR_MEMORY, "no memory for an exchange");
     *exchange = (sundog_exchange){.plan = plan, .team = plan->team, .rung = rung, .route = o.route,
@@ -197,6 +208,7 @@ void sundog_exchange_destroy(sundog_exchange **exchange)
     const halo_hooks *hooks = (*exchange)->rung->hooks;
     (*exchange)->stream = NULL;
     if (hooks && !team_is_dead((*exchange)->team)) (void)hooks->finish(*exchange);
+    if (!team_is_dead((*exchange)->team)) (void)halo_remote_finish(*exchange);
     /* Peers signal into this exchange until all are here; a dead team has left it on return. */
     sundog_team *team = (*exchange)->team;
     if (sundog_team_barrier(team) != SUNDOG_OK && hooks) hooks->quiesce(*exchange);
@@ -282,6 +294,7 @@ static sundog_status begin(sundog_exchange *exchange, halo_phase phase)
     exchange->phase = phase;
     ++*epoch;
     clear_progress(exchange);
+    if (exchange->remote) halo_remote_expect(exchange, forward);
     sundog_status status = forward ? exchange->rung->forward_begin(exchange)
                                    : exchange->rung->reverse_begin(exchange);
     if (status == SUNDOG_ERR_UNSUPPORTED) {     /* a stream that it cannot follow: nothing began */

@@ -22,6 +22,7 @@
 
 struct halo_rung;
 struct halo_peer;                   /* what fabric peer holds (peer/peer.h) */
+struct halo_remote;                 /* messages to other processes (fabric/remote.h) */
 
 typedef struct halo_words {
     base_word arrived, space, sums, room;
@@ -39,7 +40,7 @@ typedef struct halo_progress {
 struct sundog_exchange {
     sundog_plan *plan;
     sundog_team *team;
-    sundog_exchange **peer;         /* [n_ranks] */
+    sundog_exchange **peer;         /* [n_ranks]; NULL: in another process */
     void *offer;                    /* [n_ranks], scratch of binding */
     const struct halo_rung *rung;
     sundog_route route;
@@ -58,6 +59,7 @@ struct sundog_exchange {
     size_t *slot;                   /* [n_messages] offsets of the sending halves' slots */
     char **slot_at_peer;            /* [n_messages] of the receiving halves */
     int max_blocks;                 /* of the options */
+    struct halo_remote *remote;     /* NULL: all ranks are in this process */
     struct halo_peer *device;       /* device memory only */
     void *stream;                   /* of the call under way; NULL: the thread's own */
     size_t capacity_words, capacity_progress, capacity_slots, capacity_slot, capacity_slot_at_peer;

@@ -2,6 +2,7 @@
  *
  * All steps are collective, and every rank sees what every rank brought; so a fault at one rank is
  * the same error with the same text at all of them, and nobody waits for a rank that has left.
+ * Ranks may be in other processes: what one needs of another comes as mail.
  * Arrays only grow: a plan that is reset and rebuilt at the same size allocates nothing.
  */
 #include "halo/plan.h"
@@ -32,6 +33,51 @@ sundog_status halo_reserve(void *array_of_pointer, size_t *capacity, size_t need
     return SUNDOG_OK;
 }
 
+/* ---- mail ------------------------------------------------------------------------------------ */
+
+sundog_status halo_mail_room(halo_mail *mail, size_t n_bytes, char **room)
+{
+    size_t n_whole = (n_bytes + 7) / 8 * 8;
+    BASE_TRY(HALO_RESERVE(mail->bytes, mail->capacity, mail->n + n_whole + 8));
+    *room = mail->bytes + mail->n;
+    memset(*room + n_bytes, 0, n_whole - n_bytes);
+    mail->n += n_whole;
+    return SUNDOG_OK;
+}
+
+sundog_status halo_mail_put(halo_mail *mail, const void *bytes, size_t n_bytes)
+{
+    char *room;
+    BASE_TRY(halo_mail_room(mail, n_bytes, &room));
+    if (n_bytes > 0) memcpy(room, bytes, n_bytes);
+    return SUNDOG_OK;
+}
+
+const void *halo_mail_take(const halo_mail *mail, size_t *at, size_t n_bytes)
+{
+    if (*at > mail->n || n_bytes > mail->n - *at) return NULL;
+    const void *bytes = mail->bytes + *at;
+    *at += (n_bytes + 7) / 8 * 8;
+    return bytes;
+}
+
+sundog_status halo_mail_pass(sundog_plan *plan, int to, int from)
+{
+    return team_pass(plan->team, to, plan->out.bytes, plan->out.n, from, &plan->in.bytes,
+                     &plan->in.n, &plan->in.capacity);
+}
+
+sundog_status halo_mail_swap(sundog_plan *plan, const size_t **come)
+{
+    size_t *offset = plan->offset, *in = offset + plan->team->shared->n_ranks + 1;
+    BASE_TRY(sundog_team_alltoall_sizes(plan->team, offset, in));
+    plan->in.n = in[plan->team->shared->n_ranks];
+    sundog_status room = HALO_RESERVE(plan->in.bytes, plan->in.capacity, plan->in.n);
+    BASE_TRY(team_agree(plan->team, room));
+    *come = in;
+    return sundog_team_alltoall(plan->team, plan->out.bytes, offset, plan->in.bytes, in);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void plan_free(sundog_plan *plan)
@@ -48,8 +94,9 @@ static void plan_free(sundog_plan *plan)
     }
     base_free(plan->count);
     base_free(plan->known);
-    base_free(plan->from_shift);
-    base_free(plan->from_first);
+    base_free(plan->out.bytes);
+    base_free(plan->in.bytes);
+    base_free(plan->offset);
     base_free(plan->path_shift);
     base_free(plan->path_first);
     base_free(plan->path);
@@ -58,7 +105,6 @@ static void plan_free(sundog_plan *plan)
     base_free(plan->index);
     base_free(plan->pulse);
     base_free(plan->offer);
-    base_free(plan->peer);
     base_free(plan);
 }
 
@@ -70,9 +116,10 @@ static sundog_status plan_alloc(sundog_team *team, sundog_idx n_owned, sundog_pl
     sundog_plan *plan = base_try_alloc(sizeof *plan);
     if (!plan) return base_fail(SUNDOG_ERR_MEMORY, "no memory for a plan");
     *plan = (sundog_plan){.team = team, .n_owned = n_owned, .n_rows = n_owned};
-    plan->peer = base_try_alloc((size_t)team->shared->n_ranks * sizeof *plan->peer);
-    plan->offer = base_try_alloc((size_t)team->shared->n_ranks * sizeof *plan->offer);
-    if (!plan->peer || !plan->offer) {
+    size_t n_ranks = (size_t)team->shared->n_ranks;
+    plan->offset = base_try_alloc(2 * (n_ranks + 1) * sizeof *plan->offset);
+    plan->offer = base_try_alloc(n_ranks * sizeof *plan->offer);
+    if (!plan->offset || !plan->offer) {
         plan_free(plan);
         return base_fail(SUNDOG_ERR_MEMORY, "no memory for a plan");
     }
@@ -85,8 +132,6 @@ sundog_status sundog_plan_create(sundog_team *team, sundog_idx n_owned, sundog_p
     if (!team || !out) return base_fail(SUNDOG_ERR_ARGUMENT, "plan_create: a pointer is NULL");
     sundog_plan *plan = NULL;
     sundog_status status = team_agree(team, plan_alloc(team, n_owned, &plan));
-    if (status == SUNDOG_OK)
-        status = team_gather_small(team, "plan_create", &plan, sizeof(void *), plan->peer);
     if (status != SUNDOG_OK) {
         plan_free(plan);
         return status;
@@ -98,7 +143,7 @@ sundog_status sundog_plan_create(sundog_team *team, sundog_idx n_owned, sundog_p
 void sundog_plan_destroy(sundog_plan **plan)
 {
     if (!plan || !*plan) return;
-    /* Peers read this plan until all are here; a dead team has left it before this returns. */
+    /* A rung may read shifts in a peer's plan until all are here. */
     (void)sundog_team_barrier((*plan)->team);
     plan_free(*plan);
     *plan = NULL;
@@ -247,28 +292,53 @@ static sundog_status fetch_check(const sundog_plan *plan, int pulse, const sundo
     return halo_fields_set(fields, n_fields, field);
 }
 
-/* Every receiver copies out of the sender's arrays. */
-static sundog_status fetch_pull(const sundog_plan *plan, int p, const halo_field *field)
+/* Rows of the pulse as its sender has them, shifted, behind what describes them. */
+static sundog_status fetch_write(sundog_plan *plan, int p, const halo_field *field, int n_fields)
 {
     const halo_pulse *mine = &plan->pulse[p];
-    const halo_offer *offer = &plan->offer[mine->from_rank];
-    if (offer->n_pulses != p || offer->n_fields != plan->offer[plan->team->rank].n_fields)
-        return base_fail(SUNDOG_ERR_ARGUMENT, "fetch: rank %d moves %d fields of pulse %d, rank %d "
-                         "%d fields of pulse %d", plan->team->rank,
-                         plan->offer[plan->team->rank].n_fields, p, mine->from_rank,
-                         offer->n_fields, offer->n_pulses);
-    BASE_TRY(team_enter(plan->team));
-    const sundog_plan *owner = plan->peer[mine->from_rank];
-    const halo_pulse *theirs = &owner->pulse[p];
-    bool match = halo_fields_match(field, offer->field, offer->n_fields);
-    for (int f = 0; match && f < offer->n_fields; f++)
-        halo_copy(&offer->field[f], (halo_rows){owner->index + theirs->index, 0}, &field[f],
-                  (halo_rows){NULL, mine->first_ghost}, mine->n_recv,
-                  (const double (*)[3])theirs->shift, theirs->n_shifts);
-    team_leave(plan->team);
-    if (match) return SUNDOG_OK;
-    return base_fail(SUNDOG_ERR_ARGUMENT, "fetch: rank %d and rank %d pass fields of different "
-                     "types or strides", plan->team->rank, mine->from_rank);
+    plan->out.n = 0;
+    BASE_TRY(halo_mail_put(&plan->out, field, (size_t)n_fields * sizeof *field));
+    for (int f = 0; f < n_fields; f++) {
+        char *room;
+        BASE_TRY(halo_mail_room(&plan->out, (size_t)mine->n_send * field[f].row_bytes, &room));
+        halo_field packed = halo_packed(&field[f], room);
+        halo_copy(&field[f], (halo_rows){plan->index + mine->index, 0}, &packed,
+                  (halo_rows){NULL, 0}, mine->n_send, (const double (*)[3])mine->shift,
+                  mine->n_shifts);
+    }
+    return SUNDOG_OK;
+}
+
+static sundog_status fetch_read(const sundog_plan *plan, int p, const halo_field *field,
+                                int n_fields)
+{
+    const halo_pulse *mine = &plan->pulse[p];
+    size_t at = 0;
+    const halo_field *theirs =
+        halo_mail_take(&plan->in, &at, (size_t)n_fields * sizeof *theirs);
+    if (!theirs || !halo_fields_match(field, theirs, n_fields))
+        return base_fail(SUNDOG_ERR_ARGUMENT, "fetch: rank %d and rank %d pass fields of different "
+                         "types or strides", plan->team->rank, mine->from_rank);
+    for (int f = 0; f < n_fields; f++) {
+        const void *rows =
+            halo_mail_take(&plan->in, &at, (size_t)mine->n_recv * field[f].row_bytes);
+        char *from;                             /* read only */
+        memcpy(&from, &rows, sizeof from);
+        halo_field packed = halo_packed(&field[f], from);
+        halo_copy(&packed, (halo_rows){NULL, 0}, &field[f], (halo_rows){NULL, mine->first_ghost},
+                  mine->n_recv, NULL, 0);
+    }
+    return SUNDOG_OK;
+}
+
+static sundog_status fetch_compare(const sundog_plan *plan, int p)
+{
+    int me = plan->team->rank, from = plan->pulse[p].from_rank;
+    const halo_offer *mine = &plan->offer[me], *offer = &plan->offer[from];
+    if (offer->n_pulses == p && offer->n_fields == mine->n_fields) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_ARGUMENT, "fetch: rank %d moves %d fields of pulse %d, rank %d %d "
+                     "fields of pulse %d", me, mine->n_fields, p, from, offer->n_fields,
+                     offer->n_pulses);
 }
 
 sundog_status sundog_plan_fetch(sundog_plan *plan, int pulse, const sundog_field *fields,
@@ -276,10 +346,13 @@ sundog_status sundog_plan_fetch(sundog_plan *plan, int pulse, const sundog_field
 {
     if (!plan) return base_fail(SUNDOG_ERR_ARGUMENT, "plan_fetch: plan is NULL");
     halo_field field[HALO_MAX_FIELDS];
-    halo_offer mine = {.n_pulses = pulse, .field = field, .n_fields = n_fields};
+    halo_offer mine = {.n_pulses = pulse, .n_fields = n_fields};
     mine.status = fetch_check(plan, pulse, fields, n_fields, field);
+    if (mine.status == SUNDOG_OK) mine.status = fetch_write(plan, pulse, field, n_fields);
     BASE_TRY(exchange_offers(plan, "plan_fetch", &mine));
-    return team_agree(plan->team, fetch_pull(plan, pulse, field));
+    BASE_TRY(team_agree(plan->team, fetch_compare(plan, pulse)));
+    BASE_TRY(halo_mail_pass(plan, plan->pulse[pulse].to_rank, plan->pulse[pulse].from_rank));
+    return team_agree(plan->team, fetch_read(plan, pulse, field, n_fields));
 }
 
 /* ---- commit ---------------------------------------------------------------------------------- */

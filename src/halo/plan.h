@@ -30,6 +30,7 @@ typedef struct halo_pulse {
 typedef struct halo_run {
     sundog_idx n;
     halo_rows src, dst;             /* rows here, rows at the peer */
+    halo_rows place;                /* among the rows of the message, in the order of recv.rows */
     int source;                     /* message that must have arrived before; -1: owned rows */
     int n_shifts;
     size_t shift;                   /* offset in route->shift */
@@ -70,13 +71,11 @@ typedef struct halo_offer {
     int n_pulses;                   /* before this call; fetch: which pulse */
     int to_rank, from_rank;         /* add_pulse */
     sundog_idx n_send, n_rows;
-    const halo_field *field;        /* fetch */
-    int n_fields;
+    int n_fields;                   /* fetch */
 } halo_offer;
 
 struct sundog_plan {
     sundog_team *team;
-    sundog_plan **peer;             /* [n_ranks] */
     halo_offer *offer;              /* [n_ranks], scratch of the collective calls */
     sundog_idx n_owned, n_rows;
     int n_pulses;
@@ -97,11 +96,13 @@ struct sundog_plan {
     double (*path_shift)[3];
     size_t capacity_path_first, capacity_path_shift;
 
-    int n_from;                     /* scratch: the sender's table, and my numbers of its paths */
-    size_t *from_first;
-    double (*from_shift)[3];
-    int *known;
-    size_t capacity_from_first, capacity_from_shift, capacity_known;
+    int *known;                     /* scratch: my numbers of the sender's paths */
+    size_t capacity_known;
+    struct halo_mail {              /* scratch: what is written for a peer, what came from one */
+        char *bytes;
+        size_t n, capacity;
+    } out, in;
+    size_t *offset;                 /* [2 (n_ranks + 1)], scratch of personal messages */
     size_t *count;                  /* scratch of sorting */
     size_t capacity_count;
 
@@ -113,6 +114,19 @@ sundog_status halo_reserve(void *array_of_pointer, size_t *capacity, size_t need
                            size_t n_bytes_element);
 #define HALO_RESERVE(array, capacity, needed) \
     halo_reserve(&(array), &(capacity), (size_t)(needed), sizeof *(array))
+
+/* Append to mail; take from it, NULL when it is shorter than that. Values keep their alignment of 8
+ * bytes. */
+typedef struct halo_mail halo_mail;
+sundog_status halo_mail_put(halo_mail *mail, const void *bytes, size_t n_bytes);
+const void *halo_mail_take(const halo_mail *mail, size_t *at, size_t n_bytes);
+/* Room for so many bytes more; where they are. */
+sundog_status halo_mail_room(halo_mail *mail, size_t n_bytes, char **room);
+/* plan->out goes to one rank, plan->in comes from another. Collective. */
+sundog_status halo_mail_pass(sundog_plan *plan, int to, int from);
+/* plan->out, cut at plan->offset [n_ranks + 1], goes to all ranks; that of rank r is then in plan->in
+ * from (*come)[r] on. Collective. */
+sundog_status halo_mail_swap(sundog_plan *plan, const size_t **come);
 
 sundog_status halo_trace_owners(sundog_plan *plan);     /* collective; part of commit */
 sundog_status halo_build_staged(sundog_plan *plan);     /* collective; part of commit */

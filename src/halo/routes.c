@@ -6,8 +6,8 @@
  * source, as domain decompositions do, needs no lists of places: its runs are contiguous there.
  *
  * Direct: a message is everything that one rank owns and another mirrors. The receiver lists its
- * ghosts by owner; the owner reads those lists and sorts them into runs of equal shifts. In reverse
- * the rows travel in the order of the ghosts, whatever the runs.
+ * ghosts by owner and writes to each owner which of its rows they are; the owner sorts them into
+ * runs of equal shifts. In reverse the rows travel in the order of the ghosts, whatever the runs.
  */
 #include "halo/plan.h"
 
@@ -70,7 +70,8 @@ static sundog_status staged_runs(sundog_plan *plan, halo_route *route, int p, si
     for (int s = 0; s < p + 2; s++) count[s] = 0;
     for (sundog_idx k = 0; k < pulse->n_send; k++) count[1 + source_of(plan, index[k], p)]++;
     sundog_idx *src = route->list + route->n_list, *dst = src + pulse->n_send;
-    route->n_list += 2 * (size_t)pulse->n_send;
+    sundog_idx *place = dst + pulse->n_send;
+    route->n_list += 3 * (size_t)pulse->n_send;
     size_t next = 0;
     for (int s = 0; s < p + 1; s++) {       /* counts become places */
         size_t n = count[s];
@@ -80,13 +81,14 @@ static sundog_status staged_runs(sundog_plan *plan, halo_route *route, int p, si
     for (sundog_idx k = 0; k < pulse->n_send; k++) {
         int s = source_of(plan, index[k], p);
         src[count[s + 1]] = index[k];
+        place[count[s + 1]] = k;
         dst[count[s + 1]++] = pulse->first_at_peer + k;
     }
     size_t first = 0;
     for (int s = 0; s < p + 1; s++) {       /* places have moved to the end of their source */
         sundog_idx n = (sundog_idx)(count[s] - first);
-        halo_run run = {n, rows_of(src + first, n), rows_of(dst + first, n), s - 1,
-                        pulse->n_shifts, route->n_shift};
+        halo_run run = {n, rows_of(src + first, n), rows_of(dst + first, n),
+                        rows_of(place + first, n), s - 1, pulse->n_shifts, route->n_shift};
         if (n > 0) BASE_TRY(add_run(route, send, &run));
         if (n > 0 && s > 0) route->recv[s - 1].n_users++;
         first = count[s];
@@ -98,7 +100,7 @@ static sundog_status staged_runs(sundog_plan *plan, halo_route *route, int p, si
 
 static sundog_status build_staged(sundog_plan *plan, halo_route *route)
 {
-    BASE_TRY(route_start(route, plan->n_pulses, 2 * plan->n_index));
+    BASE_TRY(route_start(route, plan->n_pulses, 3 * plan->n_index));
     BASE_TRY(HALO_RESERVE(route->shift, route->capacity_shift, plan->n_pulses));
     BASE_TRY(HALO_RESERVE(plan->count, plan->capacity_count, plan->n_pulses + 2));
     for (int p = 0; p < plan->n_pulses; p++) {
@@ -125,7 +127,7 @@ sundog_status halo_build_staged(sundog_plan *plan)
 
 /* ---- direct ---------------------------------------------------------------------------------- */
 
-/* My ghosts, listed by owner. Lists: [n_ghost] ghosts, then room for what I send. */
+/* My ghosts, listed by owner. */
 static sundog_status direct_receive(sundog_plan *plan, halo_route *route)
 {
     int n_ranks = plan->team->shared->n_ranks, me = plan->team->rank;
@@ -148,39 +150,104 @@ static sundog_status direct_receive(sundog_plan *plan, halo_route *route)
     return SUNDOG_OK;
 }
 
-/* What rank r mirrors of mine: fill rows (order of ghosts) and runs (src, dst by equal shifts). */
-static sundog_status direct_send_to(sundog_plan *plan, halo_route *route, int r, sundog_idx *rows)
+/* What a receiver writes to an owner: how many rows, its paths, and then each row. */
+typedef struct order_head {
+    sundog_idx n;
+    int n_paths;
+} order_head;
+
+typedef struct ordered_row {
+    sundog_idx row, ghost;          /* at the owner, at the receiver */
+    int path;
+} ordered_row;
+
+static sundog_status write_order(sundog_plan *plan, const halo_recv *recv)
 {
-    const sundog_plan *peer = plan->peer[r];
-    const halo_recv *recv = &peer->route[SUNDOG_ROUTE_DIRECT].recv[plan->team->rank];
+    order_head head = {recv->n, plan->n_paths};
+    char *room;
+    if (recv->n == 0) return SUNDOG_OK;
+    BASE_TRY(halo_mail_put(&plan->out, &head, sizeof head));
+    BASE_TRY(halo_mail_put(&plan->out, plan->path_first,
+                           ((size_t)plan->n_paths + 1) * sizeof *plan->path_first));
+    BASE_TRY(halo_mail_put(&plan->out, plan->path_shift,
+                           plan->path_first[plan->n_paths] * sizeof *plan->path_shift));
+    BASE_TRY(halo_mail_room(&plan->out, (size_t)recv->n * sizeof(ordered_row), &room));
+    ordered_row *ordered = (ordered_row *)room;
+    for (sundog_idx k = 0; k < recv->n; k++) {
+        sundog_idx ghost = recv->rows.list[k];
+        ordered[k] = (ordered_row){plan->owner_row[ghost], ghost, plan->path[ghost]};
+    }
+    return SUNDOG_OK;
+}
+
+static sundog_status write_orders(sundog_plan *plan, const halo_route *route)
+{
+    plan->out.n = 0;
+    for (int r = 0; r < route->n_messages; r++) {
+        plan->offset[r] = plan->out.n;
+        BASE_TRY(write_order(plan, &route->recv[r]));
+    }
+    plan->offset[route->n_messages] = plan->out.n;
+    return SUNDOG_OK;
+}
+
+typedef struct order {
+    order_head head;
+    const size_t *first;            /* [n_paths + 1] */
+    const double (*shift)[3];
+    const ordered_row *row;         /* [n] */
+} order;
+
+static bool read_order(const sundog_plan *plan, size_t at, size_t end, order *out)
+{
+    const order_head *head;
+    *out = (order){.head = {0, 0}};
+    if (at == end) return true;
+    if (!(head = halo_mail_take(&plan->in, &at, sizeof *head))) return false;
+    out->head = *head;
+    out->first = halo_mail_take(&plan->in, &at, ((size_t)head->n_paths + 1) * sizeof *out->first);
+    if (!out->first) return false;
+    out->shift = halo_mail_take(&plan->in, &at,
+                                out->first[head->n_paths] * sizeof *out->shift);
+    out->row = halo_mail_take(&plan->in, &at, (size_t)head->n * sizeof *out->row);
+    return out->shift && out->row;
+}
+
+/* What rank r mirrors of mine: fill rows (order of ghosts) and runs (src, dst, place by equal
+ * shifts). */
+static sundog_status direct_send_to(sundog_plan *plan, halo_route *route, int r, const order *from,
+                                    sundog_idx *rows)
+{
     halo_send *send = &route->send[r];
-    sundog_idx n = recv->n, *src = rows + n, *dst = src + n;
+    sundog_idx n = from->head.n, *src = rows + n, *dst = src + n, *nth = dst + n;
+    int n_paths = from->head.n_paths;
     *send = (halo_send){.peer = r, .peer_message = plan->team->rank, .n = n,
                         .first_run = (int)route->n_runs};
-    BASE_TRY(HALO_RESERVE(plan->count, plan->capacity_count, peer->n_paths + 1));
+    BASE_TRY(HALO_RESERVE(plan->count, plan->capacity_count, n_paths + 1));
     size_t *count = plan->count, first = 0;
-    for (int i = 0; i <= peer->n_paths; i++) count[i] = 0;
+    for (int i = 0; i <= n_paths; i++) count[i] = 0;
     for (sundog_idx k = 0; k < n; k++) {
-        rows[k] = peer->owner_row[recv->rows.list[k]];
-        count[1 + peer->path[recv->rows.list[k]]]++;
+        rows[k] = from->row[k].row;
+        count[1 + from->row[k].path]++;
     }
-    for (int i = 0; i < peer->n_paths; i++) count[i + 1] += count[i];
+    for (int i = 0; i < n_paths; i++) count[i + 1] += count[i];
     for (sundog_idx k = 0; k < n; k++) {
-        size_t place = count[peer->path[recv->rows.list[k]]]++;
+        size_t place = count[from->row[k].path]++;
         src[place] = rows[k];
-        dst[place] = recv->rows.list[k];
+        dst[place] = from->row[k].ghost;
+        nth[place] = k;
     }
     send->rows = rows_of(rows, n);
-    for (int i = 0; i < peer->n_paths; i++) {
+    for (int i = 0; i < n_paths; i++) {
         sundog_idx n_run = (sundog_idx)(count[i] - first);
-        size_t n_shifts = peer->path_first[i + 1] - peer->path_first[i];
-        halo_run run = {n_run, rows_of(src + first, n_run), rows_of(dst + first, n_run), -1,
-                        (int)n_shifts, route->n_shift};
+        size_t n_shifts = from->first[i + 1] - from->first[i];
+        halo_run run = {n_run, rows_of(src + first, n_run), rows_of(dst + first, n_run),
+                        rows_of(nth + first, n_run), -1, (int)n_shifts, route->n_shift};
         first = count[i];
         if (n_run == 0) continue;
         BASE_TRY(HALO_RESERVE(route->shift, route->capacity_shift, route->n_shift + n_shifts));
         if (n_shifts > 0)
-            memcpy(route->shift + route->n_shift, peer->path_shift + peer->path_first[i],
+            memcpy(route->shift + route->n_shift, from->shift + from->first[i],
                    n_shifts * sizeof *route->shift);
         route->n_shift += n_shifts;
         BASE_TRY(add_run(route, send, &run));
@@ -188,18 +255,22 @@ static sundog_status direct_send_to(sundog_plan *plan, halo_route *route, int r,
     return SUNDOG_OK;
 }
 
-/* Peers read my ghost lists while I make my sending lists, so these are an array of their own. */
-static sundog_status direct_send(sundog_plan *plan, halo_route *route)
+static sundog_status direct_send(sundog_plan *plan, halo_route *route, const size_t *come)
 {
-    int n_ranks = plan->team->shared->n_ranks, me = plan->team->rank;
     size_t n = 0;
-    for (int r = 0; r < n_ranks; r++)
-        n += (size_t)plan->peer[r]->route[SUNDOG_ROUTE_DIRECT].recv[me].n;
-    BASE_TRY(HALO_RESERVE(route->send_list, route->capacity_send_list, 3 * n));
+    order from;
+    for (int r = 0; r < route->n_messages; r++) {
+        if (!read_order(plan, come[r], come[r + 1], &from))
+            return base_fail(SUNDOG_ERR_PLAN, "rank %d: what rank %d mirrors makes no sense",
+                             plan->team->rank, r);
+        n += (size_t)from.head.n;
+    }
+    BASE_TRY(HALO_RESERVE(route->send_list, route->capacity_send_list, 4 * n));
     sundog_idx *rows = route->send_list;
-    for (int r = 0; r < n_ranks; r++) {
-        BASE_TRY(direct_send_to(plan, route, r, rows));
-        rows += 3 * (size_t)route->send[r].n;
+    for (int r = 0; r < route->n_messages; r++) {
+        (void)read_order(plan, come[r], come[r + 1], &from);
+        BASE_TRY(direct_send_to(plan, route, r, &from, rows));
+        rows += 4 * (size_t)route->send[r].n;
     }
     return SUNDOG_OK;
 }
@@ -207,14 +278,13 @@ static sundog_status direct_send(sundog_plan *plan, halo_route *route)
 sundog_status halo_build_direct(sundog_plan *plan)
 {
     halo_route *route = &plan->route[SUNDOG_ROUTE_DIRECT];
+    const size_t *come;
     if (route->built) return SUNDOG_OK;
-    BASE_TRY(team_agree(plan->team, direct_receive(plan, route)));
-    sundog_status status = team_enter(plan->team);
-    if (status == SUNDOG_OK) {
-        status = direct_send(plan, route);
-        team_leave(plan->team);
-    }
+    sundog_status status = direct_receive(plan, route);
+    if (status == SUNDOG_OK) status = write_orders(plan, route);
     BASE_TRY(team_agree(plan->team, status));
+    BASE_TRY(halo_mail_swap(plan, &come));
+    BASE_TRY(team_agree(plan->team, direct_send(plan, route, come)));
     route->built = true;
     return SUNDOG_OK;
 }

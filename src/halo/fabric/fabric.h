@@ -50,4 +50,6 @@ sundog_status halo_rung_find(const char *name, sundog_route route, sundog_memory
 sundog_status halo_wait_word(sundog_exchange *exchange, const base_word *word, uint64_t wanted,
                              const char *name, int peer, int message);
 void halo_signal_peer(sundog_exchange *exchange, int peer, base_word *word, uint64_t epoch);
+/* The ghosts of a message as they lie in the owner's slot. */
+void halo_store_slot(const sundog_exchange *exchange, const halo_recv *recv, char *slot);
 #endif

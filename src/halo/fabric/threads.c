@@ -1,4 +1,5 @@
-/* Fabric threads: ranks are threads of one process, a peer's arrays are ordinary memory.
+/* Rungs for host memory. Ranks are threads of one process, a peer's arrays are ordinary memory; to
+ * peers in other processes rows go packed, behind the same words (remote.h).
  *
  * Words (exchange.h) count forwards F and reverses R. Forward, one message:
  *
@@ -30,13 +31,14 @@
  * peers' memory is touched only between team_enter and team_leave.
  */
 #include "halo/fabric/fabric.h"
+#include "halo/fabric/remote.h"
 
 #include <stdio.h>
 
 /* ---- waiting and signalling ------------------------------------------------------------------ */
 
 typedef struct word_wait {
-    const sundog_exchange *exchange;
+    sundog_exchange *exchange;
     const base_word *word;
     uint64_t wanted;
     const char *name;
@@ -46,6 +48,7 @@ typedef struct word_wait {
 static bool word_ready(const void *arg)
 {
     const word_wait *wait = arg;
+    if (wait->exchange->remote) halo_remote_look(wait->exchange);
     return base_reached(base_acquire_seen(wait->word), wait->wanted);
 }
 
@@ -68,7 +71,7 @@ sundog_status halo_wait_word(sundog_exchange *exchange, const base_word *word, u
 {
     if (base_reached(base_acquire(word), wanted)) return SUNDOG_OK;
     word_wait wait = {exchange, word, wanted, name, peer, message};
-    team_condition condition = {word_ready, word_describe, &wait};
+    team_condition condition = {word_ready, word_describe, &wait, exchange->remote != NULL};
     return team_wait(exchange->team, team_bell_of(exchange->team, exchange->team->rank),
                      &condition);
 }
@@ -79,6 +82,11 @@ void halo_signal_peer(sundog_exchange *exchange, int peer, base_word *word, uint
     team_signal(exchange->team, peer, word, epoch);
 }
 
+static bool is_here(const sundog_exchange *exchange, int peer)
+{
+    return team_is_here(exchange->team, peer);
+}
+
 /* ---- forward: one message -------------------------------------------------------------------- */
 
 static void announce_space(sundog_exchange *exchange)
@@ -87,7 +95,7 @@ static void announce_space(sundog_exchange *exchange)
     const halo_route *route = halo_route_of(exchange);
     for (int m = 0; m < route->n_messages; m++) {
         const halo_recv *recv = &route->recv[m];
-        if (recv->n == 0) continue;
+        if (recv->n == 0 || !is_here(exchange, recv->peer)) continue;
         halo_signal_peer(exchange, recv->peer,
                     &exchange->peer[recv->peer]->words[recv->peer_message].space,
                     exchange->forward_epoch);
@@ -96,13 +104,13 @@ static void announce_space(sundog_exchange *exchange)
 
 static bool has_space(const sundog_exchange *exchange, int m)
 {
-    return exchange->lockstep ||
+    return (exchange->lockstep && is_here(exchange, halo_route_of(exchange)->send[m].peer)) ||
            base_reached(base_acquire(&exchange->words[m].space), exchange->forward_epoch);
 }
 
 static sundog_status wait_space(sundog_exchange *exchange, int m)
 {
-    if (exchange->lockstep) return SUNDOG_OK;
+    if (has_space(exchange, m)) return SUNDOG_OK;
     return halo_wait_word(exchange, &exchange->words[m].space, exchange->forward_epoch, "space",
                     halo_route_of(exchange)->send[m].peer, m);
 }
@@ -115,10 +123,14 @@ static sundog_status wait_arrived(sundog_exchange *exchange, int m)
                     recv->peer, m);
 }
 
-static void store_run(sundog_exchange *exchange, int peer, const halo_run *run)
+static void store_run(sundog_exchange *exchange, int m, const halo_run *run)
 {
     const halo_route *route = halo_route_of(exchange);
-    const sundog_exchange *to = exchange->peer[peer];
+    const sundog_exchange *to = exchange->peer[route->send[m].peer];
+    if (!to) {
+        halo_remote_store_run(exchange, m, run);
+        return;
+    }
     for (int f = 0; f < exchange->n_fields; f++)
         halo_copy(&exchange->field[f], run->src, &to->field[f], run->dst, run->n,
                   (const double (*)[3])route->shift + run->shift, run->n_shifts);
@@ -127,10 +139,13 @@ static void store_run(sundog_exchange *exchange, int peer, const halo_run *run)
 static void signal_arrived(sundog_exchange *exchange, int m)
 {
     const halo_send *send = &halo_route_of(exchange)->send[m];
-    halo_signal_peer(exchange, send->peer,
-                &exchange->peer[send->peer]->words[send->peer_message].arrived,
-                exchange->forward_epoch);
     exchange->progress[m].sent = true;
+    if (is_here(exchange, send->peer))
+        halo_signal_peer(exchange, send->peer,
+                         &exchange->peer[send->peer]->words[send->peer_message].arrived,
+                         exchange->forward_epoch);
+    else
+        halo_remote_send(exchange, m);
 }
 
 /* Runs that need no earlier message. True if these are all. */
@@ -142,7 +157,7 @@ static bool store_independent(sundog_exchange *exchange, int m)
     for (int i = 0; i < send->n_runs; i++) {
         const halo_run *run = &route->run[send->first_run + i];
         if (run->source >= 0) return false;
-        store_run(exchange, send->peer, run);
+        store_run(exchange, m, run);
     }
     return true;
 }
@@ -156,7 +171,7 @@ static sundog_status send_dependent(sundog_exchange *exchange, int m)
         if (run->source < 0) continue;
         BASE_TRY(wait_arrived(exchange, run->source));
         BASE_TRY(team_enter(exchange->team));
-        store_run(exchange, send->peer, run);
+        store_run(exchange, m, run);
         if (i == send->n_runs - 1) signal_arrived(exchange, m);
         team_leave(exchange->team);
     }
@@ -267,7 +282,7 @@ static sundog_status send_whole(sundog_exchange *exchange, int m)
     BASE_TRY(wait_space(exchange, m));
     BASE_TRY(team_enter(exchange->team));
     for (int i = 0; i < send->n_runs; i++)
-        store_run(exchange, send->peer, &route->run[send->first_run + i]);
+        store_run(exchange, m, &route->run[send->first_run + i]);
     signal_arrived(exchange, m);
     team_leave(exchange->team);
     return SUNDOG_OK;
@@ -288,22 +303,19 @@ static sundog_status pulse_forward_end(sundog_exchange *exchange)
 
 static bool has_room(const sundog_exchange *exchange, int m)
 {
-    return exchange->lockstep ||
+    return (exchange->lockstep && is_here(exchange, halo_route_of(exchange)->recv[m].peer)) ||
            base_reached(base_acquire(&exchange->words[m].room), exchange->reverse_epoch - 1);
 }
 
 static sundog_status wait_room(sundog_exchange *exchange, int m)
 {
-    if (exchange->lockstep) return SUNDOG_OK;
+    if (has_room(exchange, m)) return SUNDOG_OK;
     return halo_wait_word(exchange, &exchange->words[m].room, exchange->reverse_epoch - 1, "room",
                     halo_route_of(exchange)->recv[m].peer, m);
 }
 
-/* In a peer's memory, with room. */
-static void store_sums(sundog_exchange *exchange, int m)
+void halo_store_slot(const sundog_exchange *exchange, const halo_recv *recv, char *block)
 {
-    const halo_recv *recv = &halo_route_of(exchange)->recv[m];
-    char *block = exchange->slot_at_peer[m];
     for (int f = 0; f < exchange->n_fields; f++) {
         const halo_field *field = &exchange->field[f];
         if (!halo_is_float(field)) continue;
@@ -311,10 +323,21 @@ static void store_sums(sundog_exchange *exchange, int m)
         halo_copy(field, recv->rows, &slot, (halo_rows){NULL, 0}, recv->n, NULL, 0);
         block += halo_block_bytes(field, recv->n);
     }
-    halo_signal_peer(exchange, recv->peer,
-                &exchange->peer[recv->peer]->words[recv->peer_message].sums,
-                exchange->reverse_epoch);
+}
+
+/* In a peer's memory, with room. */
+static void store_sums(sundog_exchange *exchange, int m)
+{
+    const halo_recv *recv = &halo_route_of(exchange)->recv[m];
     exchange->progress[m].sent = true;
+    if (!is_here(exchange, recv->peer)) {
+        halo_remote_send_sums(exchange, m);
+        return;
+    }
+    halo_store_slot(exchange, recv, exchange->slot_at_peer[m]);
+    halo_signal_peer(exchange, recv->peer,
+                     &exchange->peer[recv->peer]->words[recv->peer_message].sums,
+                     exchange->reverse_epoch);
 }
 
 static sundog_status send_sums(sundog_exchange *exchange, int m)
@@ -349,7 +372,7 @@ static sundog_status add_sums(sundog_exchange *exchange, int m)
         halo_add(field, send->rows, &slot, (halo_rows){NULL, 0}, send->n);
         block += halo_block_bytes(field, send->n);
     }
-    if (exchange->lockstep) return SUNDOG_OK;
+    if (exchange->lockstep || !is_here(exchange, send->peer)) return SUNDOG_OK;
     BASE_TRY(team_enter(exchange->team));
     halo_signal_peer(exchange, send->peer,
                      &exchange->peer[send->peer]->words[send->peer_message].room,
@@ -392,8 +415,9 @@ static sundog_status fused_reverse_begin(sundog_exchange *exchange)
 
 static bool any_sums(const void *arg)
 {
-    const sundog_exchange *exchange = ((const word_wait *)arg)->exchange;
+    sundog_exchange *exchange = ((const word_wait *)arg)->exchange;
     const halo_route *route = halo_route_of(exchange);
+    if (exchange->remote) halo_remote_look(exchange);
     for (int m = 0; m < route->n_messages; m++)
         if (!exchange->progress[m].received && route->send[m].n > 0 &&
             base_reached(base_acquire_seen(&exchange->words[m].sums), exchange->reverse_epoch))
@@ -420,7 +444,7 @@ static sundog_status add_as_they_come(sundog_exchange *exchange)
         if (missing < 0) return SUNDOG_OK;
         word_wait wait = {exchange, &exchange->words[missing].sums, exchange->reverse_epoch, "sums",
                           route->send[missing].peer, missing};
-        team_condition condition = {any_sums, word_describe, &wait};
+        team_condition condition = {any_sums, word_describe, &wait, exchange->remote != NULL};
         BASE_TRY(team_wait(exchange->team, team_bell_of(exchange->team, exchange->team->rank),
                            &condition));
     }

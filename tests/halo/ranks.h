@@ -1,4 +1,9 @@
-/* Run a function on the n ranks of a team of threads; random numbers; random plans. */
+/* Run a function on the n ranks of a team; random numbers; random plans.
+ *
+ * The same source serves two programs: one whose ranks are threads, and, compiled with RANKS_MPI,
+ * one whose ranks are threads of the processes that a launcher started (mpi_ranks.c). There a team
+ * is made anew of as many processes as n ranks need; the others wait.
+ */
 #ifndef RANKS_H
 #define RANKS_H
 #include "check.h"
@@ -8,9 +13,39 @@
 typedef struct rank_args {
     sundog_team *team;
     int rank, n_ranks;
-    void *shared;                   /* the same pointer on all ranks */
+    void *shared;                   /* the same pointer on all ranks of a process */
     void (*function)(struct rank_args *args);
 } rank_args;
+
+enum { MAX_RANKS = 64 };
+
+/* How sundog_exchange_describe() must begin, in the present team. */
+static const char *ranks_fabric = "threads";
+
+#ifdef RANKS_MPI
+int ranks_main(void);               /* called by main() of mpi_ranks.c */
+#define main ranks_main
+extern char **ranks_argv;
+/* Handles of those of n ranks that are here, and how many. */
+int ranks_create(int n_ranks, sundog_team **team);
+/* How many of n ranks one process holds, at most. */
+int ranks_a_process(int n_ranks);
+/* Until all processes are here. */
+void ranks_meet(void);
+#else
+static inline int ranks_create(int n_ranks, sundog_team **team)
+{
+    CHECK_OK(sundog_team_create_threads(n_ranks, team));
+    return n_ranks;
+}
+static inline int ranks_a_process(int n_ranks)
+{
+    return n_ranks;
+}
+static inline void ranks_meet(void)
+{
+}
+#endif
 
 static inline void *rank_main(void *pointer)
 {
@@ -22,17 +57,18 @@ static inline void *rank_main(void *pointer)
 
 static inline void run_ranks(int n_ranks, void (*function)(rank_args *), void *shared)
 {
-    enum { MAX_RANKS = 64 };
     sundog_team *team[MAX_RANKS];
     pthread_t thread[MAX_RANKS];
     rank_args args[MAX_RANKS];
     CHECK(n_ranks <= MAX_RANKS);
-    CHECK_OK(sundog_team_create_threads(n_ranks, team));
-    for (int r = 0; r < n_ranks; r++) {
-        args[r] = (rank_args){team[r], r, n_ranks, shared, function};
-        CHECK(pthread_create(&thread[r], NULL, rank_main, &args[r]) == 0);
+    int n_here = ranks_create(n_ranks, team);
+    ranks_fabric = ranks_a_process(n_ranks) < n_ranks ? "mpi" : "threads";
+    for (int t = 0; t < n_here; t++) {
+        args[t] = (rank_args){team[t], sundog_team_rank(team[t]), n_ranks, shared, function};
+        CHECK(pthread_create(&thread[t], NULL, rank_main, &args[t]) == 0);
     }
-    for (int r = 0; r < n_ranks; r++) CHECK(pthread_join(thread[r], NULL) == 0);
+    for (int t = 0; t < n_here; t++) CHECK(pthread_join(thread[t], NULL) == 0);
+    ranks_meet();
 }
 
 /* splitmix64: the same on all machines */
@@ -123,7 +159,7 @@ static inline sundog_exchange *exchange_of(const served *s, sundog_plan *plan,
     sundog_exchange *exchange;
     CHECK_OK(sundog_exchange_create(plan, fields, n_fields, &options, &exchange));
     char who[96];
-    snprintf(who, sizeof who, "threads/%s %s%s", s->rung,
+    snprintf(who, sizeof who, "%s/%s %s%s", ranks_fabric, s->rung,
              s->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct",
              s->deterministic ? " deterministic" : "");
     CHECK(strcmp(sundog_exchange_describe(exchange), who) == 0);

@@ -4,7 +4,7 @@
 #include "ranks.h"
 
 #include "base/clock.h"
-#include "team/team.h"
+#include "team/wire.h"
 
 #include <unistd.h>
 
@@ -89,7 +89,10 @@ static void one_dies(rank_args *args)
         CHECK(sundog_forward_begin(exchange) == status);        /* and stays so */
         CHECK(sundog_team_barrier(args->team) == status);
     } else {
-        while (!team_is_dead(args->team)) usleep(1000);         /* a corpse calls nothing */
+        while (!team_is_dead(args->team)) {                     /* a corpse calls nothing */
+            usleep(1000);
+            if (args->team->shared->wire) wire_listen(args->team->shared);
+        }
         CHECK(sundog_team_barrier(args->team) != SUNDOG_OK);    /* waits until all have left x */
         free(x);
     }

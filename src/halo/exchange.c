@@ -141,7 +141,8 @@ static sundog_status bind(sundog_exchange *exchange, const sundog_field *fields,
         if (peer) exchange->slot_at_peer[m] = peer->slots + peer->slot[recv->peer_message];
     }
     team_leave(exchange->team);
-    if (exchange->team->shared->wire) BASE_TRY(halo_remote_bind(exchange));
+    if (exchange->team->shared->wire && exchange->rung->caps & HALO_CAP_WORDS)
+        BASE_TRY(halo_remote_bind(exchange));
     if (exchange->rung->hooks) BASE_TRY(exchange->rung->hooks->bind(exchange));
     exchange->n_commits = plan->n_commits;
     exchange->n_stretches = plan->n_stretches;

@@ -91,7 +91,7 @@ static void one_dies(rank_args *args)
     } else {
         while (!team_is_dead(args->team)) {                     /* a corpse calls nothing */
             usleep(1000);
-            if (args->team->shared->wire) wire_listen(args->team->shared);
+            if (args->team->shared->wire) args->team->shared->wire->listen(args->team->shared);
         }
         CHECK(sundog_team_barrier(args->team) != SUNDOG_OK);    /* waits until all have left x */
         free(x);

@@ -9,6 +9,7 @@ enum {
     HALO_CAP_STAGED = 1,            /* can serve SUNDOG_ROUTE_STAGED */
     HALO_CAP_DIRECT = 2,            /* can serve SUNDOG_ROUTE_DIRECT */
     HALO_CAP_DEVICE = 4,            /* rows are device memory; else host memory */
+    HALO_CAP_WORDS = 8,             /* waits for words, which remote.h sets for peers elsewhere */
 };
 
 /* What a fabric for device memory does beside begin and end. */

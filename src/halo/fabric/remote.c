@@ -193,15 +193,21 @@ void halo_remote_look(sundog_exchange *exchange)
 
 static void start(sundog_exchange *exchange, struct remote_way *way)
 {
-    if (!way->channel) return;
     way->busy = true;
     wire_of(exchange)->start(way->channel);
 }
 
+/* Without float fields there are no sums to come, and none to go. */
 void halo_remote_expect(sundog_exchange *exchange, bool forward)
 {
-    for (int i = 0; i < exchange->remote->n; i++)
-        start(exchange, &exchange->remote->message[i].way[forward ? ROWS_IN : SUMS_IN]);
+    for (int i = 0; i < exchange->remote->n; i++) {
+        remote_message *message = &exchange->remote->message[i];
+        struct remote_way *way = &message->way[forward ? ROWS_IN : SUMS_IN];
+        if (way->channel)
+            start(exchange, way);
+        else if (!forward && message->way[ROWS_OUT].channel)
+            base_release(&exchange->words[message->m].sums, exchange->reverse_epoch);
+    }
     halo_remote_look(exchange);
 }
 
@@ -235,8 +241,12 @@ void halo_remote_send_sums(sundog_exchange *exchange, int m)
 {
     const halo_recv *recv = &halo_route_of(exchange)->recv[m];
     struct remote_way *way = &message_of(exchange, m)->way[SUMS_OUT];
-    halo_store_slot(exchange, recv, way->bytes);
     if (halo_before_signal) halo_before_signal(exchange->team->rank);
+    if (!way->channel) {
+        base_release(&exchange->words[m].room, exchange->reverse_epoch);
+        return;
+    }
+    halo_store_slot(exchange, recv, way->bytes);
     start(exchange, way);
 }
 

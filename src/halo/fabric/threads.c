@@ -488,14 +488,14 @@ static sundog_status pulse_reverse_end(sundog_exchange *exchange)
 }
 
 const halo_rung halo_threads_pulse = {
-    "pulse", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT,
+    "pulse", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT | HALO_CAP_WORDS,
     announce, pulse_forward_end, do_nothing, pulse_reverse_end,
     NULL, NULL, NULL};
 const halo_rung halo_threads_fused = {
-    "fused", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT,
+    "fused", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT | HALO_CAP_WORDS,
     fused_forward_begin, fused_forward_end, fused_reverse_begin, fused_reverse_end,
     NULL, NULL, NULL};
 const halo_rung halo_threads_direct = {
-    "direct", "threads", HALO_CAP_DIRECT,
+    "direct", "threads", HALO_CAP_DIRECT | HALO_CAP_WORDS,
     direct_forward_begin, direct_forward_end, fused_reverse_begin, fused_reverse_end,
     NULL, NULL, NULL};

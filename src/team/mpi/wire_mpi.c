@@ -58,7 +58,6 @@ typedef struct mpi_wire {
     int *first_rank;                /* [n_processes + 1] */
     int *process_of;                /* [n_ranks] */
     bool locks;
-    pthread_mutex_t lock;
     _Atomic int64_t listened_ns;
     death_note note;                /* told by this process */
     grown gathered, sizes, out, in, packets;
@@ -74,14 +73,16 @@ static mpi_wire *wire_of(const team_shared *shared)
     return shared->wire_state;
 }
 
-/* Threads in MPI one after the other, where it must be so. */
+/* Threads in MPI one after the other, where it must be so: those of all teams. */
+static pthread_mutex_t mpi_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void enter_mpi(mpi_wire *wire)
 {
-    if (wire->locks) pthread_mutex_lock(&wire->lock);
+    if (wire->locks) pthread_mutex_lock(&mpi_lock);
 }
 static void leave_mpi(mpi_wire *wire)
 {
-    if (wire->locks) pthread_mutex_unlock(&wire->lock);
+    if (wire->locks) pthread_mutex_unlock(&mpi_lock);
 }
 
 static sundog_status mpi_failed(const char *call, int code)
@@ -133,10 +134,14 @@ static sundog_status wait_all(sundog_team *team, MPI_Request *request, size_t n)
     static const int64_t NAP_NS = 20000, LONG_PAUSE_NS = 2000000000;
     mpi_wire *wire = wire_of(team->shared);
     int64_t waited = 0, last = base_clock_ns();
+    size_t first = 0;               /* not done */
     for (int64_t look = 0;; look++) {
-        int done = 0;
-        MPI_TRY(wire, MPI_Testall((int)n, request, &done, MPI_STATUSES_IGNORE));
-        if (done) return SUNDOG_OK;
+        int done = 1;
+        while (first < n && done) {
+            MPI_TRY(wire, MPI_Test(&request[first], &done, MPI_STATUS_IGNORE));
+            first += done != 0;
+        }
+        if (first == n) return SUNDOG_OK;
         listen_to_others(team->shared);
         if (team_is_dead(team)) return team_fail_dead(team);
         if (look < team->shared->n_spins) continue;
@@ -601,7 +606,6 @@ static void close_channel(team_channel *channel)
 static void wire_drop(mpi_wire *wire)
 {
     if (!wire) return;
-    pthread_mutex_destroy(&wire->lock);
     base_free(wire->request);
     base_free(wire->place);
     base_free(wire->count);
@@ -634,7 +638,6 @@ static sundog_status wire_alloc(const int *n_of, int n_processes, int process, m
     mpi_wire *wire = base_try_alloc(sizeof *wire);
     if (!wire) return base_fail(SUNDOG_ERR_MEMORY, "no memory for a team");
     *wire = (mpi_wire){.process = process, .n_processes = n_processes};
-    pthread_mutex_init(&wire->lock, NULL);
     size_t n_ranks = 0, n = (size_t)n_processes;
     for (int p = 0; p < n_processes; p++) n_ranks += (size_t)n_of[p];
     wire->first_rank = base_try_alloc((n + 1) * sizeof(int));
@@ -725,7 +728,7 @@ sundog_status sundog_team_create_mpi(MPI_Comm comm, int n_here, sundog_team **te
     BASE_TRY(status);
     status = open_comms(wire, comm);
     if (status == SUNDOG_OK) status = count_neighbours(wire, n_here, &n_near);
-    wire->locks = level < MPI_THREAD_MULTIPLE && n_here > 1;
+    wire->locks = level == MPI_THREAD_SERIALIZED;
     if (status == SUNDOG_OK)
         status = team_make(wire->first_rank[n_processes], wire->first_rank[process], n_here,
                            team_spins(n_near), &over_mpi, wire, teams);

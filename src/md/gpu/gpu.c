@@ -14,8 +14,9 @@
 
 /* A GPU takes work from so many streams at once (CUDA_DEVICE_MAX_CONNECTIONS; the program sets 32
  * if it is not set); those beyond wait behind others, for ever where a kernel of the one waits for
- * a peer's in the other. With a branch beside the exchange a domain has four, the driver's own for
- * a graph and that of its thread among them, and one is to spare. */
+ * a peer's in the other. With a branch beside the exchange a domain has three without graphs, that
+ * of its thread among them. Graphs have not been seen to wait for one another (bench_waits); two
+ * more are counted all the same, for what other drivers do. */
 static bool has_room_for_branches(int n_sharing)
 {
     enum { UNLESS_SET = 8, STREAMS = 5 };

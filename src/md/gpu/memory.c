@@ -1,13 +1,14 @@
 /* What a domain takes of its GPU, before it takes it. An estimate from the sizes of the arrays:
  *
  *      lists     for every unit the partners within rlist, twice, and those within rinner, once,
- *                with room to spare; for every block what its warps look at. Four fifths of all
+ *                with room to spare; for every block what its warps look at. Nine tenths of all
  *      atoms     positions, velocities, masses, two snapshots; forces and rows of ghosts, too
  *      bonded    interactions and what they write
  *
  * Device arrays are made half as large again as they are asked to be, and lists a third larger than
- * they are at first. Atoms count as spread evenly: where there is vacuum the lists of the dense
- * part are longer than that, and a run may still end for want of memory later, in one line too.
+ * they are at first. Measured: 4.5 kB an atom of water and ethanol with lists of 1.13 nm; this says
+ * 4.7. Atoms count as spread evenly: where there is vacuum the lists of the dense part are longer
+ * than that, and a run may still end for want of memory later, in one line too.
  */
 #include "device/cuda.h"
 #include "md/gpu/gpu.h"

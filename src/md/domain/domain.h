@@ -68,8 +68,9 @@ sundog_status md_domain_create(sundog_team *team, const md_topology *topology, c
                                const md_domain_options *options, md_domain **out);
 void md_domain_destroy(md_domain **domain);         /* collective; accepts NULL */
 
-/* Take this domain's atoms from a whole system (the same on every rank; read only). Groups broken
- * over the periodic boundary are made whole. Ends with md_domain_repartition. Collective. */
+/* Rank 0 has the whole system (state is read there alone; others may pass NULL) and sends every
+ * domain its atoms. Groups broken over the periodic boundary are made whole. Ends with
+ * md_domain_repartition. Collective. */
 sundog_status md_domain_distribute(md_domain *domain, const md_state *state);
 
 /* Send groups that left to their new owners, order owned rows (canonically: a function of positions

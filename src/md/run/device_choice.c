@@ -4,6 +4,7 @@
 
 #include "md/motion/move_jobs.h"
 #include "md/run/lists.h"
+#include "md/run/processes.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -45,7 +46,10 @@ static void find_obstacle(const md_run_options *options, const md_system *system
 {
     int n_waters = n_kinds_of_water(system->topology);
     text[0] = '\0';
-    if (system->params.integrator == MD_INTEGRATOR_STEEP)
+    if (md_processes_count(options->processes) > 1)
+        snprintf(text, n_bytes, "several processes compute on the CPU alone; one process takes all "
+                                "GPUs of a machine");
+    else if (system->params.integrator == MD_INTEGRATOR_STEEP)
         snprintf(text, n_bytes, "integrator = steep runs on the CPU alone");
     else if (n_waters > MD_JOB_MAX_MODELS)
         snprintf(text, n_bytes, "%d kinds of rigid water, on GPUs %d at most", n_waters,

@@ -9,13 +9,15 @@
  *      rank has x(S)                   b, and the same in c
  *      rank is elsewhere               the nearest that it has; counted in the title
  *
- * Atoms that nobody has left stand where the run began.
+ * Atoms that nobody has left stand where rank 0 saw them last: in the frame before, or at the start.
  */
 #include "md/run/faults.h"
 
 #include "base/alloc.h"
 #include "md/core/atom_text.h"
+#include "md/core/parcel.h"
 #include "md/core/vec.h"
+#include "md/run/processes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,6 +42,7 @@ struct md_faults {
     int64_t n_warnings, max_warnings;
     int n_domains;
     wreck *wreck;       /* [n_domains], each written by its rank */
+    md_state whole;     /* as rank 0 saw it last */
     int n_here, n_left; /* domains of this process; those that launch nothing any more */
     pthread_cond_t all_left;
 };
@@ -67,6 +70,7 @@ void md_faults_destroy(md_faults **faults)
         base_free(part->x);
         base_free(part->x_old);
     }
+    md_state_destroy(&(*faults)->whole);
     pthread_cond_destroy(&(*faults)->all_left);
     pthread_mutex_destroy(&(*faults)->lock);
     base_free((*faults)->wreck);
@@ -173,11 +177,16 @@ static void *copy(const void *from, size_t n_bytes)
     return to;
 }
 
-void md_faults_keep(const md_worker *w)
+void md_faults_keep(md_worker *w)
 {
     const md_rows *rows = w->rows;
     wreck *part = &w->shared->faults->wreck[sundog_team_rank(w->team)];
     if (!rows) return;
+    if (w->root) {
+        w->shared->faults->whole = w->whole;
+        w->shared->faults->whole.has_velocities = false;
+        w->whole.x = w->whole.v = NULL;
+    }
     size_t n = (size_t)rows->n_owned, n_old = (size_t)w->n_old;
     part->left = true;
     part->box = w->box;
@@ -193,6 +202,47 @@ void md_faults_keep(const md_worker *w)
     part->x_old = copy(w->x_old, n_old * sizeof *w->x_old);
 }
 
+static void walk_wreck(md_parcel *parcel, wreck *part)
+{
+    md_parcel_bytes(parcel, part, sizeof *part);
+    MD_PARCEL_ARRAY(parcel, part->gid, part->n);
+    MD_PARCEL_ARRAY(parcel, part->x, part->n);
+    MD_PARCEL_ARRAY(parcel, part->gid_old, part->n_old);
+    MD_PARCEL_ARRAY(parcel, part->x_old, part->n_old);
+}
+
+sundog_status md_faults_gather(md_faults *faults, const md_processes *processes,
+                               sundog_status status)
+{
+    char text[4096];
+    snprintf(text, sizeof text, "%s", sundog_last_error());
+    md_parcel out = {.packing = true}, in = {.packing = false};
+    for (int r = 0; r < faults->n_domains && processes->rank > 0; r++) {
+        if (!faults->wreck[r].left) continue;
+        md_parcel_bytes(&out, &r, sizeof r);
+        walk_wreck(&out, &faults->wreck[r]);
+    }
+    size_t n = (size_t)processes->n;
+    size_t *offset = base_alloc(2 * (n + 1) * sizeof *offset), *received = offset + n + 1;
+    offset[0] = 0;
+    for (size_t p = 1; p <= n; p++) offset[p] = out.n;
+    sundog_status sent = sundog_team_alltoall_sizes(processes->team, offset, received);
+    if (sent == SUNDOG_OK) {
+        in.n = received[n];
+        in.bytes = base_alloc(in.n + 1);
+        sent = sundog_team_alltoall(processes->team, out.bytes, offset, in.bytes, received);
+    }
+    while (sent == SUNDOG_OK && in.at < in.n && !in.damaged) {
+        int r;
+        md_parcel_bytes(&in, &r, sizeof r);
+        walk_wreck(&in, &faults->wreck[r]);
+    }
+    base_free(offset);
+    md_parcel_clear(&in);
+    md_parcel_clear(&out);
+    return base_fail(status, "%s", text);
+}
+
 /* The atoms of one rank at the step nearest to `step`; how many are not of that step. */
 static int64_t lay_out(const wreck *part, int64_t step, int64_t n_atoms, double (*x)[3])
 {
@@ -206,37 +256,33 @@ static int64_t lay_out(const wreck *part, int64_t step, int64_t n_atoms, double 
     return (old ? part->step_old : part->step) == step ? 0 : n;
 }
 
-static sundog_status write_one(const md_faults *faults, md_outputs *outputs,
+static sundog_status write_one(md_faults *faults, md_outputs *outputs,
                                const md_system *system, int64_t step, bool after, char *path,
                                size_t size)
 {
     char name[64], title[256];
-    md_state state;
+    md_state *state = &faults->whole;
     int64_t n_atoms = system->topology->n_atoms, n_off = 0;
-    md_state_create(n_atoms, &state);
-    state.box = system->state.box;
     for (int r = 0; r < faults->n_domains; r++)
-        if (faults->wreck[r].left) state.box = faults->wreck[r].box;
-    memcpy(state.x, system->state.x, (size_t)n_atoms * sizeof *state.x);
+        if (faults->wreck[r].left) state->box = faults->wreck[r].box;
     for (int r = 0; r < faults->n_domains; r++)
-        n_off += lay_out(&faults->wreck[r], step + after, n_atoms, state.x);
+        n_off += lay_out(&faults->wreck[r], step + after, n_atoms, state->x);
     snprintf(name, sizeof name, "step%" PRId64 "%c.gro", step, after ? 'c' : 'b');
     snprintf(title, sizeof title, "positions %s step %" PRId64 " of a run that failed there",
              after ? "after" : "before", step);
     if (n_off > 0)
         snprintf(title + strlen(title), sizeof title - strlen(title),
                  "; %" PRId64 " atoms are a step or more apart", n_off);
-    sundog_status status = md_outputs_dump(outputs, system, &state, name, title, path, size);
-    md_state_destroy(&state);
-    return status;
+    return md_outputs_dump(outputs, system, state, name, title, path, size);
 }
 
-sundog_status md_faults_write(const md_faults *faults, md_outputs *outputs, const md_system *system,
+sundog_status md_faults_write(md_faults *faults, md_outputs *outputs, const md_system *system,
                               int cause, sundog_status status)
 {
     const wreck *part = &faults->wreck[cause];
     char text[4096], before[2048] = "", after[2048] = "";
-    if (status != SUNDOG_ERR_PHYSICS || !part->left || !part->has_old) return status;
+    if (status != SUNDOG_ERR_PHYSICS || !part->left || !part->has_old || !faults->whole.x)
+        return status;
     snprintf(text, sizeof text, "%s", sundog_last_error());
     int64_t step = part->step_old;
     if (write_one(faults, outputs, system, step, false, before, sizeof before) != SUNDOG_OK ||

@@ -34,9 +34,14 @@ void md_faults_meet(md_faults *faults);
 
 /* Keep this rank's part of the last good state and of what followed. Called when a rank leaves a
  * run that failed. */
-void md_faults_keep(const md_worker *w);
-/* After all ranks have left: write the two as step<N>b.gro and step<N>c.gro, as rank `cause` has
+void md_faults_keep(md_worker *w);
+/* Bring what all processes keep to the first. Collective over processes; status: the failure, which
+ * is returned with its text. */
+struct md_processes;
+sundog_status md_faults_gather(md_faults *faults, const struct md_processes *processes,
+                               sundog_status status);
+/* After all ranks have left, in the first process: write the two as step<N>b.gro and step<N>c.gro, as rank `cause` has
  * them, and add that to the text of the failure. */
-sundog_status md_faults_write(const md_faults *faults, md_outputs *outputs, const md_system *system,
+sundog_status md_faults_write(md_faults *faults, md_outputs *outputs, const md_system *system,
                               int cause, sundog_status status);
 #endif

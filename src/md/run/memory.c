@@ -17,6 +17,7 @@
 #include "md/gpu/gpu.h"
 #include "md/pairs/units.h"
 #include "md/run/device_choice.h"
+#include "md/run/processes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,12 +71,19 @@ double md_memory_rows(const md_system *system)
     return factor * (double)system->topology->n_atoms;
 }
 
-sundog_status md_memory_check(md_system *system)
+/* Of all domains, how many are on this machine, if it is not one with fewer. */
+static double share_of_machine(const md_run_options *options)
+{
+    const md_processes *processes = options->processes;
+    return processes ? (double)processes->n_on_machine / processes->n : 1;
+}
+
+sundog_status md_memory_check(const md_run_options *options, md_system *system)
 {
     double n_atoms = (double)system->topology->n_atoms;
     double density = n_atoms / md_box_volume(&system->state.box);
     double pairs = 2.0944 * pow(system->rlist, 3) * density /* half of a sphere */;
-    double rows = md_memory_rows(system);
+    double rows = share_of_machine(options) * md_memory_rows(system);
     double wanted = system->n_gpus > 0 ? md_memory_estimate(n_atoms, rows, 0) + PER_PLAN_ROW * rows
                                        : md_memory_estimate(n_atoms, rows, pairs);
     base_memory memory = base_memory_available();

@@ -15,14 +15,13 @@ sundog_status md_write_checkpoint(md_worker *w, int64_t step)
 sundog_status md_decide(md_worker *w, int64_t step, bool *checkpoint)
 {
     const md_run_options *options = w->shared->options;
-    unsigned char word[2] = {0, 0};
-    if (w->root) {
-        word[0] = step < w->system->last_step && md_worker_out_of_time(w);
+    /* A signal may have come to one process only. */
+    double word[2] = {step < w->system->last_step && md_worker_out_of_time(w), 0};
+    if (w->root)
         word[1] =
             options->checkpoint_minutes > 0 && step > w->system->state.step &&
             base_clock_seconds_since(w->last_checkpoint_ns) > 60 * options->checkpoint_minutes;
-    }
-    BASE_TRY(sundog_team_broadcast(w->team, 0, word, sizeof word));
+    BASE_TRY(sundog_team_max_double(w->team, word, 2));
     w->stop = word[0] != 0;
     *checkpoint = word[1] != 0 && !w->stop;
     return SUNDOG_OK;

@@ -9,7 +9,8 @@ bool md_energies_due(const md_worker *w, int64_t step, bool last);
 /* Which of x, v, f of this step somebody wants; false: none. */
 bool md_frame_due(const md_worker *w, int64_t step, bool last, bool want[3]);
 
-/* Where rows may be ordered anew, rank 0 decides for all: stop here (w->stop)? checkpoint now?
+/* Where rows may be ordered anew, all agree: stop here (w->stop), since a rank wants to? A
+ * checkpoint now, since rank 0 does?
  * Collective. */
 sundog_status md_decide(md_worker *w, int64_t step, bool *checkpoint);
 /* Collective. */

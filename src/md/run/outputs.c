@@ -6,6 +6,7 @@
 #include "md/out/energy_csv.h"
 #include "md/out/tail.h"
 #include "md/out/traj.h"
+#include "md/run/processes.h"
 #include "md/run/report.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ struct md_outputs {
     md_energy_csv *csv;
     md_edr *edr;
     md_averages since_frame, whole_run;
+    bool has_xtc, has_trr; /* the run writes them; in whichever process */
     md_xtc *xtc;
     md_trr *trr;
     const md_groups *groups;
@@ -228,14 +230,13 @@ static void open_averages(md_outputs *outputs, const md_system *system)
 
 static sundog_status open_all(const md_system *system, md_outputs *outputs)
 {
-    const md_params *params = &system->params;
     const int64_t *offset = system->output_offset;
     char path[4096];
     BASE_TRY(open_energies(outputs, system)); /* first: refuses foreign files before it cuts */
     open_averages(outputs, system);
     BASE_TRY(open_log(outputs, offset[FILE_LOG] >= 0));
-    if (params->nstxout_compressed > 0) BASE_TRY(open_xtc(outputs, system));
-    if (params->nstxout > 0 || params->nstvout > 0 || params->nstfout > 0) {
+    if (outputs->has_xtc) BASE_TRY(open_xtc(outputs, system));
+    if (outputs->has_trr) {
         BASE_TRY(path_of(outputs, file_name[FILE_TRR], path));
         BASE_TRY(md_trr_open(path, offset[FILE_TRR], &outputs->trr));
     }
@@ -258,6 +259,10 @@ sundog_status md_outputs_open(const md_run_options *options, const md_system *sy
     outputs->lock = -1;
     *out = outputs;
     if (!options->out_dir) return SUNDOG_OK;
+    const md_params *params = &system->params;
+    outputs->has_xtc = params->nstxout_compressed > 0;
+    outputs->has_trr = params->nstxout > 0 || params->nstvout > 0 || params->nstfout > 0;
+    if (!md_processes_is_first(options->processes)) return SUNDOG_OK;
     if (options->out_dir[0] == '\0')
         return base_fail(SUNDOG_ERR_ARGUMENT, "the name of the output folder is empty; the current "
                                               "one is \".\"");
@@ -286,10 +291,10 @@ FILE *md_outputs_log(md_outputs *outputs)
 
 md_frame_parts md_outputs_due(const md_outputs *outputs, const md_params *params, int64_t count)
 {
-    return (md_frame_parts){.xtc = outputs->xtc && md_due(params->nstxout_compressed, count),
-                            .x = outputs->trr && md_due(params->nstxout, count),
-                            .v = outputs->trr && md_due(params->nstvout, count),
-                            .f = outputs->trr && md_due(params->nstfout, count)};
+    return (md_frame_parts){.xtc = outputs->has_xtc && md_due(params->nstxout_compressed, count),
+                            .x = outputs->has_trr && md_due(params->nstxout, count),
+                            .v = outputs->has_trr && md_due(params->nstvout, count),
+                            .f = outputs->has_trr && md_due(params->nstfout, count)};
 }
 
 static sundog_status write_compressed(md_outputs *outputs, const md_state *state)

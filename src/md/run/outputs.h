@@ -1,4 +1,4 @@
-/* The files of a run, written by rank 0. Names are gmx's.
+/* The files of a run, written by rank 0 and open in its process alone. Names are gmx's.
  *
  * Order of safety: the output offsets in a checkpoint are taken before anything of the checkpoint's
  * step is written, and the outputs are synced before the checkpoint is renamed into place; so a
@@ -17,7 +17,7 @@ static inline bool md_due(int interval, int64_t step)
     return interval > 0 && step % interval == 0;
 }
 
-/* Opens what the parameters ask for. Old files of a new run are kept as #name.N#. With
+/* In the first process, opens what the parameters ask for. Old files of a new run are kept as #name.N#. With
  * options->out_dir NULL nothing is opened, and all writes do nothing. */
 sundog_status md_outputs_open(const md_run_options *options, const md_system *system,
                               md_outputs **out);

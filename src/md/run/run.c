@@ -1,5 +1,6 @@
-/* Threads, one domain each. The first fault ends all: the failing rank aborts the team, the others
- * return "aborted", and the text that the user sees is the first one's. */
+/* Threads, one domain each, of this process and maybe of others (processes.h). The first fault ends
+ * all: the failing rank aborts the team, the others return "aborted", and the text that the user
+ * sees is the first one's. */
 #include "md/run/run.h"
 
 #include "base/alloc.h"
@@ -9,6 +10,7 @@
 #include "md/run/device_choice.h"
 #include "md/run/faults.h"
 #include "md/run/outputs.h"
+#include "md/run/processes.h"
 #include "md/run/report.h"
 #include "md/run/steep.h"
 
@@ -49,47 +51,120 @@ static void *domain_main(void *arg)
     return NULL;
 }
 
-static sundog_status run_domains(const md_shared *shared, int n)
+static sundog_status make_team(const md_run_options *options, int n_here, sundog_team **team)
 {
-    domain_thread *domain = base_alloc_zero((size_t)n * sizeof *domain);
-    sundog_team **team = base_alloc_zero((size_t)n * sizeof(sundog_team *));
-    sundog_status status = sundog_team_create_threads(n, team);
-    int n_started = 0;
-    for (; status == SUNDOG_OK && n_started < n; n_started++) {
-        domain_thread *self = &domain[n_started];
-        self->team = team[n_started];
+    const md_processes *processes = options->processes;
+    return processes ? processes->make_team(processes->arg, n_here, team)
+                     : sundog_team_create_threads(n_here, team);
+}
+
+static int start_domains(const md_shared *shared, domain_thread *domain, int n,
+                         sundog_status *status)
+{
+    double timeout = shared->options->peer_timeout_s;
+    for (int r = 0; r < n; r++) {
+        domain_thread *self = &domain[r];
         self->shared = shared;
-        double timeout = shared->options->peer_timeout_s;
-        sundog_team_set_timeout(self->team, timeout > 0 ? timeout : 600);
+        sundog_team_set_timeout(self->team, timeout > 0 ? timeout : MD_PEER_TIMEOUT_S);
         int error = pthread_create(&self->thread, NULL, domain_main, self);
         if (error == 0) continue;
-        status = base_fail(SUNDOG_ERR_MEMORY, "cannot start thread %d of %d: %s", n_started + 1, n,
-                           strerror(error));
+        *status = base_fail(SUNDOG_ERR_MEMORY, "cannot start thread %d of %d: %s", r + 1, n,
+                            strerror(error));
         sundog_team_abort(self->team, sundog_last_error());
-        md_faults_leave(shared->faults, n - n_started);
-        break;
+        md_faults_leave(shared->faults, n - r);
+        return r;
     }
-    for (int r = 0; r < n_started; r++) pthread_join(domain[r].thread, NULL);
-    for (int r = 0; r < n; r++) sundog_team_destroy(&team[r]);
-    /* The cause, not its echoes: a rank that failed by itself before one that was told to stop. */
+    return n;
+}
+
+/* The cause, not its echoes: a rank that failed by itself before one that was told to stop. */
+static sundog_status find_cause(const domain_thread *domain, int n, int *rank)
+{
     int first = -1;
-    for (int r = 0; r < n_started; r++) {
+    for (int r = 0; r < n; r++) {
         if (domain[r].status == SUNDOG_OK) continue;
         if (first < 0 ||
             (domain[first].status == SUNDOG_ERR_ABORTED && domain[r].status != SUNDOG_ERR_ABORTED))
             first = r;
     }
-    if (status == SUNDOG_OK && first >= 0) {
-        status = base_fail(domain[first].status, "%s", domain[first].error);
-        status = md_faults_write(shared->faults, shared->outputs, shared->system, first, status);
-    }
+    if (first < 0) return SUNDOG_OK;
+    *rank = sundog_team_rank(domain[first].team);
+    return base_fail(domain[first].status, "%s", domain[first].error);
+}
+
+/* After a failure: does everybody else know, and what have they left? A process that died does not
+ * answer. */
+static sundog_status meet_after(const md_shared *shared, sundog_status status, int *rank)
+{
+    md_processes *processes = shared->options->processes;
+    if (!processes) return status;
+    if (status != SUNDOG_OK) md_processes_hurry(shared->options);
+    status = md_processes_agree(processes, status, rank);
+    if (status != SUNDOG_ERR_PHYSICS) return status;
+    return md_faults_gather(shared->faults, processes, status);
+}
+
+static sundog_status run_domains(const md_shared *shared, int n)
+{
+    domain_thread *domain = base_alloc_zero((size_t)n * sizeof *domain);
+    sundog_team **team = base_alloc_zero((size_t)n * sizeof(sundog_team *));
+    sundog_status status = make_team(shared->options, n, team);
+    int n_started = 0, cause = 0;
+    for (int r = 0; r < n; r++) domain[r].team = team[r];
+    if (status == SUNDOG_OK) n_started = start_domains(shared, domain, n, &status);
+    for (int r = 0; r < n_started; r++) pthread_join(domain[r].thread, NULL);
+    if (status == SUNDOG_OK) status = find_cause(domain, n_started, &cause);
+    for (int r = 0; r < n; r++) sundog_team_destroy(&team[r]);
+    status = meet_after(shared, status, &cause);
+    if (status != SUNDOG_OK && md_processes_is_first(shared->options->processes))
+        status = md_faults_write(shared->faults, shared->outputs, shared->system, cause, status);
     base_free(domain);
     base_free(team);
     return status;
 }
 
+static void describe(const md_system *system, const md_nonbonded *nonbonded, md_run_result *result)
+{
+    result->n_atoms = system->topology->n_atoms;
+    memcpy(result->grid, system->grid.n, sizeof result->grid);
+    result->n_domains = result->grid[0] * result->grid[1] * result->grid[2];
+    result->n_processes = system->n_processes;
+    result->rlist = system->rlist;
+    result->nstlist = system->nstlist;
+    result->nstpartition = system->nstpartition;
+    result->scheme = system->reach.scheme;
+    result->n_gpus = system->n_gpus;
+    md_device_names(system, result->gpus, sizeof result->gpus, result->driver,
+                    sizeof result->driver);
+    bool shell = system->reach.scheme == MD_SCHEME_SHELL;
+    snprintf(result->kernel, sizeof result->kernel, "%s",
+             system->n_gpus == 0 ? md_nonbonded_kernel(nonbonded)
+             : shell             ? "units (GPU)"
+                                 : "rows (GPU)");
+}
+
+/* The domains of this process, from the first step to the last. */
+static sundog_status run_steps(md_shared *shared)
+{
+    const md_system *system = shared->system;
+    md_run_result *result = shared->result;
+    FILE *log = md_outputs_log(shared->outputs);
+    int n_here = result->n_domains / system->n_processes;
+    md_report_header(log, shared->options, system);
+    shared->faults = md_faults_create(result->n_domains, n_here);
+    sundog_status status = run_domains(shared, n_here);
+    result->n_constraint_warnings = md_faults_n_warnings(shared->faults);
+    md_faults_destroy(&shared->faults);
+    if (status == SUNDOG_OK) {
+        md_outputs_averages(shared->outputs, system);
+        md_report_performance(log, system, result);
+    } else if (log)
+        fprintf(log, "\nError: %s\n", sundog_last_error());
+    return status;
+}
+
 static sundog_status run_system(const md_run_options *options, const md_system *system,
-                                md_run_result *result)
+                                md_state *start, md_run_result *result)
 {
     md_nonbonded *nonbonded = NULL;
     md_bonded *bonded = NULL;
@@ -103,40 +178,19 @@ static sundog_status run_system(const md_run_options *options, const md_system *
         md_posres_create(system->topology, system->params.refcoord_scaling, &posres);
     n_in_steps++;
     if (status == SUNDOG_OK) status = md_outputs_open(options, system, &outputs);
+    status = md_processes_agree(options->processes, status, NULL);
     if (status == SUNDOG_OK) {
-        result->n_atoms = system->topology->n_atoms;
-        memcpy(result->grid, system->grid.n, sizeof result->grid);
-        result->n_domains = result->grid[0] * result->grid[1] * result->grid[2];
-        result->rlist = system->rlist;
-        result->nstlist = system->nstlist;
-        result->nstpartition = system->nstpartition;
-        result->scheme = system->reach.scheme;
-        result->n_gpus = system->n_gpus;
-        md_device_names(system, result->gpus, sizeof result->gpus, result->driver,
-                        sizeof result->driver);
-        bool shell = system->reach.scheme == MD_SCHEME_SHELL;
-        snprintf(result->kernel, sizeof result->kernel, "%s",
-                 system->n_gpus == 0 ? md_nonbonded_kernel(nonbonded)
-                 : shell             ? "units (GPU)"
-                                     : "rows (GPU)");
-        md_report_header(md_outputs_log(outputs), options, system);
+        describe(system, nonbonded, result);
         md_shared shared = {.options = options,
                             .system = system,
                             .nonbonded = nonbonded,
                             .bonded = bonded,
                             .posres = posres,
                             .j_cluster = j_cluster,
-                            .faults = md_faults_create(result->n_domains, result->n_domains),
+                            .start = start,
                             .outputs = outputs,
                             .result = result};
-        status = run_domains(&shared, result->n_domains);
-        result->n_constraint_warnings = md_faults_n_warnings(shared.faults);
-        md_faults_destroy(&shared.faults);
-        if (status == SUNDOG_OK) {
-            md_outputs_averages(outputs, system);
-            md_report_performance(md_outputs_log(outputs), system, result);
-        } else if (md_outputs_log(outputs))
-            fprintf(md_outputs_log(outputs), "\nError: %s\n", sundog_last_error());
+        status = run_steps(&shared);
     }
     char error[4096];
     snprintf(error, sizeof error, "%s", sundog_last_error());
@@ -156,9 +210,13 @@ sundog_status md_run(const md_run_options *options, md_run_result *result)
 {
     memset(result, 0, sizeof *result);
     md_system system;
-    BASE_TRY(md_setup(options, &system));
-    if (options->notes) fputs(system.notes, stderr);
-    sundog_status status = run_system(options, &system, result);
+    BASE_TRY(md_processes_setup(options, &system));
+    if (options->notes && md_processes_is_first(options->processes)) fputs(system.notes, stderr);
+    /* Whoever has the whole system hands it on to rank 0: it is there once. */
+    md_state start = system.state;
+    system.state.x = system.state.v = NULL;
+    sundog_status status = run_system(options, &system, &start, result);
+    md_state_destroy(&start);
     md_setup_destroy(&system);
     return status;
 }

@@ -1,6 +1,7 @@
 /* A whole run: read, decompose, step, write. The one room that knows all the others.
  *
  *      run.c      threads, one domain each; errors of any of them end all
+ *      processes.c  the same with threads of several processes
  *      setup.c    inputs and options to md_system, shared and read-only
  *      worker.c   what one domain has: rows, lists, constraints
  *      step.c     the step loop of one domain
@@ -70,6 +71,7 @@ typedef struct md_run_options {
     int dd[3];               /* grid; all 0: choose for n_domains */
     const char *dd_sizes[3]; /* relative cell sizes, "1 2 1"; NULL: even */
     int n_domains;           /* 0: one a core or GPU, of 500 atoms at least */
+    struct md_processes *processes; /* processes.h; NULL: this one alone */
     int replicate[3];        /* 0 or 1: not */
     const char *rung;        /* exchange; NULL: best */
     const char *route;       /* "staged", "direct"; NULL: by rung */
@@ -100,6 +102,7 @@ typedef struct md_run_result {
     int64_t n_steps; /* taken by this call */
     int64_t n_atoms;
     int n_domains, grid[3];
+    int n_processes;
     double part_us[MD_GPU_N_PARTS]; /* slowest rank's, if measured */
     int n_gpus;                     /* 0: computed on the CPU */
     char gpus[256], driver[64];     /* "2 x NVIDIA H200", "580.95.05" */
@@ -119,7 +122,9 @@ typedef struct md_run_result {
     char minimisation[512];    /* how it ended, a few lines; empty when it was none */
 } md_run_result;
 
-/* Not collective: makes and joins its own threads. The error text is that of the first fault. */
+/* Makes and joins its own threads. The error text is that of the first fault. With
+ * options->processes collective over these, which give the same options; result is complete in the
+ * first. */
 sundog_status md_run(const md_run_options *options, md_run_result *result);
 
 /* Ask every run in this process to end after its current list interval, with a checkpoint. False

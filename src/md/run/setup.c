@@ -9,6 +9,7 @@
 #include "md/run/device_choice.h"
 #include "md/run/lists.h"
 #include "md/run/memory.h"
+#include "md/run/processes.h"
 #include "md/run/restraints.h"
 #include "md/run/velocities.h"
 
@@ -297,23 +298,41 @@ static int usable_cores(void)
     return n > 0 ? (int)n : 1;
 }
 
+/* Processes of one machine share its cores; one that is bound to some has these. */
+static int cores_of_process(const md_run_options *options)
+{
+    int cores = usable_cores();
+    if (!options->processes || options->processes->n_on_machine < 2) return cores;
+    int share = (int)sysconf(_SC_NPROCESSORS_ONLN) / options->processes->n_on_machine;
+    return share < cores ? share : cores;
+}
+
 static sundog_status choose_grid(const md_run_options *options, md_system *system)
 {
     int n[3] = {options->dd[0], options->dd[1], options->dd[2]};
     const md_box *box = &system->start_box;
+    const int n_processes = system->n_processes = md_processes_count(options->processes);
     if (n[0] == 0) {
         /* Below some hundred atoms a domain spends its time in the exchange. */
         enum { LEAST_ATOMS_A_DOMAIN = 500 };
         int64_t sensible = system->topology->n_atoms / LEAST_ATOMS_A_DOMAIN;
-        int wanted = system->n_gpus > 0 ? system->n_gpus : usable_cores();
-        if (sensible < wanted) wanted = sensible > 1 ? (int)sensible : 1;
+        int wanted = system->n_gpus > 0 ? system->n_gpus : cores_of_process(options);
+        if (sensible / n_processes < wanted) wanted = (int)(sensible / n_processes);
+        wanted = wanted > 1 ? wanted * n_processes : n_processes;
         if (options->n_domains > 0) wanted = options->n_domains;
         sundog_status status = md_grid_choose(wanted, box, &system->reach, n);
         /* Not asked for by number: fewer will do. */
-        while (status != SUNDOG_OK && options->n_domains == 0 && wanted > 1)
-            status = md_grid_choose(--wanted, box, &system->reach, n);
+        while (status != SUNDOG_OK && options->n_domains == 0 && wanted > n_processes) {
+            wanted -= n_processes;
+            status = md_grid_choose(wanted, box, &system->reach, n);
+        }
         if (status != SUNDOG_OK) return status;
     }
+    if ((int64_t)n[0] * n[1] * n[2] % n_processes != 0)
+        return base_fail(SUNDOG_ERR_ARGUMENT,
+                         "%d x %d x %d domains cannot be shared evenly by %d processes; -nt T makes "
+                         "T in each",
+                         n[0], n[1], n[2], n_processes);
     double *sizes[3] = {NULL, NULL, NULL};
     sundog_status status = SUNDOG_OK;
     for (int k = 0; k < 3 && status == SUNDOG_OK; k++) {
@@ -506,7 +525,7 @@ static sundog_status setup(const md_run_options *options, md_system *system)
                               md_topology_count(system->topology, MD_SETTLE) > 0;
     system->dispersion = md_dispersion_make(system->topology, params);
     BASE_TRY(choose_lists_and_grid(options, system));
-    BASE_TRY(md_memory_check(system));
+    BASE_TRY(md_memory_check(options, system));
     BASE_TRY(choose_route(options, system));
     BASE_TRY(md_device_finish(options, system));
     return md_memory_check_gpus(system);

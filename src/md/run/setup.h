@@ -13,7 +13,7 @@
 typedef struct md_system {
     md_params params;
     md_topology *topology;
-    md_state state; /* at the start of this run */
+    md_state state; /* at the start of this run; without x and v once the run has them */
     bool continued; /* from a checkpoint: nothing is constrained at the start */
     int64_t output_offset[MD_N_OUTPUTS]; /* of the checkpoint; -1: create */
     uint64_t output_tail[MD_N_OUTPUTS];  /* checkpoint.h */
@@ -31,6 +31,7 @@ typedef struct md_system {
     int nstpartition;      /* steps between repartitions, a multiple of nstlist */
     int nstrenew;          /* GPUs: blocks of the lists, a divisor of it; 0: with repartitions */
     md_grid grid;
+    int n_processes;
     int n_pulses[3];
     md_reach reach;
     int n_gpus, gpus[MD_MAX_GPUS]; /* n_gpus 0: this run computes on the CPU. Domain r is on

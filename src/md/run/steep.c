@@ -332,12 +332,11 @@ static sundog_status begin(descent *d)
     return SUNDOG_OK;
 }
 
-/* Signals and -maxh: rank 0 decides for all. */
+/* Signals and -maxh, on whichever rank. */
 static sundog_status is_stopped(md_worker *w, bool *stopped)
 {
-    unsigned char word = 0;
-    if (w->root) word = md_worker_out_of_time(w);
-    BASE_TRY(sundog_team_broadcast(w->team, 0, &word, 1));
+    double word = md_worker_out_of_time(w);
+    BASE_TRY(sundog_team_max_double(w->team, &word, 1));
     *stopped = word != 0;
     return SUNDOG_OK;
 }

@@ -28,6 +28,7 @@ typedef struct md_shared {
     const struct md_posres *posres;
     int j_cluster;
     struct md_faults *faults;
+    md_state *start;       /* the whole system, for rank 0, who takes the arrays over */
     md_outputs *outputs;   /* used by rank 0 alone */
     md_run_result *result; /* filled by rank 0 */
 } md_shared;

@@ -10,11 +10,22 @@
 
 #include <string.h>
 
+/* Rank 0 keeps the arrays in which the start came, for frames and checkpoints. */
+static void take_whole(md_worker *w)
+{
+    md_state *start = w->shared->start;
+    w->whole = *start;
+    w->whole.has_velocities = true;
+    start->x = start->v = NULL;
+    w->whole_f = base_alloc((size_t)w->whole.n_atoms * sizeof *w->whole_f);
+}
+
 /* What fails here is the start structure. */
 static sundog_status distribute(md_worker *w)
 {
     char text[1024];
-    sundog_status status = md_domain_distribute(w->domain, &w->system->state);
+    sundog_status status = md_domain_distribute(w->domain, w->shared->start);
+    if (status == SUNDOG_OK && w->root) take_whole(w);
     if (status != SUNDOG_ERR_PHYSICS) return status;
     snprintf(text, sizeof text, "%s", sundog_last_error());
     return base_fail(status,
@@ -76,12 +87,7 @@ static sundog_status create(md_worker *w)
     w->barostat_work = system->state.barostat_work;
     w->most_units = system->state.most_units;
     md_coupling_rebuild(w);
-    if (w->root) {
-        md_state_create(system->topology->n_atoms, &w->whole);
-        w->whole.has_velocities = true;
-        w->whole_f = base_alloc((size_t)w->whole.n_atoms * sizeof *w->whole_f);
-        describe_exchange(w);
-    }
+    if (w->root) describe_exchange(w);
     return SUNDOG_OK;
 }
 

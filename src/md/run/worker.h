@@ -39,7 +39,7 @@ typedef struct md_worker {
     double stretch[3]; /* of the box since lists were made, pressure.c */
     double barostat_work;
     int most_units; /* of a block of lists on GPUs when these were last begun; 0: not known */
-    md_state whole; /* rank 0: the whole system, for output */
+    md_state whole; /* rank 0: the whole system as last collected, for output */
     float (*whole_f)[3];
     md_progress progress;
     int64_t start_ns, timed_start_ns, timed_from, last_checkpoint_ns, list_step;

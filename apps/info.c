@@ -1,6 +1,7 @@
 /* sundog info: what was built, what this machine has, what a run would choose and why. */
 #include "build_info.h"
 #include "commands.h"
+#include "processes.h"
 #include "run_args.h"
 
 #include "md/force/nonbonded.h"
@@ -49,7 +50,9 @@ static void print_choices(void)
     const char *const *rungs = sundog_exchange_rungs(&n);
     for (int i = 0; i < n; i++)
         printf("  %-16s available%s\n", rungs[i], i == 0 ? "; chosen, the best" : "");
-    printf("  mpi, nvshmem      not built: this version runs in one process\n");
+    printf("Processes\n  %-16s %s\n", "mpi",
+           processes_built_with() ? processes_built_with()
+                                  : "not built: this program runs in one process");
     info_print_gpus();
 }
 

@@ -39,6 +39,8 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-nd", ARG_INT, &o->n_domains, &args->nd_given, "N",
          "number of domains; the grid is chosen by halo volume and number of pulses\n"
          "(default: one a core, or one a GPU, of 500 atoms at least)"},
+        {"-nt", ARG_INT, &args->n_threads, &args->nt_given, "N",
+         "number of domains of each process, a thread each (default: its share of the cores)"},
         {"-ddcsx", ARG_STRING, &o->dd_sizes[0], NULL, "\"S S ...\"",
          "relative sizes of the domains along x; also -ddcsy, -ddcsz"},
         {"-ddcsy", ARG_STRING, &o->dd_sizes[1], NULL, "\"S S ...\"", "along y"},
@@ -77,6 +79,9 @@ void run_args_table(run_args *args, bool running, arg *table)
          "time between checkpoints (default 15; 0: only at the end)"},
         {"-maxh", ARG_DOUBLE, &o->max_hours, &args->maxh_given, "HOURS",
          "stop cleanly, with a checkpoint, after 0.99 times this time"},
+        {"-mpi", ARG_STRING, &args->mpi, NULL, "auto|yes|no",
+         "auto (default): processes that mpirun or srun has started work together; no: each\n"
+         "by itself, with an output folder of its own; yes: MPI in any case"},
         {"-v", ARG_FLAG, &o->verbose, NULL, NULL,
          "show progress (step, ns/day, time left) also where stderr is no terminal"},
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
@@ -156,6 +161,12 @@ int run_args_finish(const char *program, run_args *args)
         return wrong(program, "-nsteps must be 0 or more, or -1");
     if (args->nstlist_given && o->nstlist < 1) return wrong(program, "-nstlist must be 1 or more");
     if (args->dd_given && args->nd_given) return wrong(program, "give -dd or -nd, not both");
+    if (args->nd_given && args->nt_given) return wrong(program, "give -nd or -nt, not both");
+    if (args->nt_given && args->n_threads < 1) return wrong(program, "-nt must be 1 or more");
+    if (args->mpi && strcmp(args->mpi, "auto") != 0 && strcmp(args->mpi, "yes") != 0 &&
+        strcmp(args->mpi, "no") != 0)
+        return wrong(program, "-mpi is auto, yes or no");
+    if (args->nt_given && !args->dd_given) o->n_domains = args->n_threads;
     if (args->nd_given && o->n_domains < 1) return wrong(program, "-nd must be 1 or more");
     for (int k = 0; k < 3; k++) {
         if (args->dd_given && o->dd[k] < 1)

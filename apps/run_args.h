@@ -6,9 +6,11 @@
 
 typedef struct run_args {
     md_run_options options;
-    const char *scheme, *ghosts, *device, *gpus;
+    const char *scheme, *ghosts, *device, *gpus, *mpi;
+    char text[256]; /* of an error */
+    int n_threads;  /* of each process; 0: not given */
     const char *include_dir[ARG_LIST_MAX];
-    bool dd_given, nd_given, nsteps_given, nstlist_given, replicate_given, maxh_given;
+    bool dd_given, nd_given, nt_given, nsteps_given, nstlist_given, replicate_given, maxh_given;
 } run_args;
 
 void run_args_default(run_args *args);

@@ -15,6 +15,7 @@ fail() { echo "docs/failures.md: $*"; status=1; }
 source_of() {
     case $1 in
     program_*) grep -l "^case_${1#program_}()" tests/apps/*.sh ;;
+    processes_*) grep -l "^case_${1#processes_}()" tests/apps/test_processes.sh ;;
     tests/*) [ -d "$1" ] && echo "$1" ;;
     *) find tests -name "$1.c" -o -name "$1.sh" ;;
     esac

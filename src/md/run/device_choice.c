@@ -47,8 +47,9 @@ static void find_obstacle(const md_run_options *options, const md_system *system
     int n_waters = n_kinds_of_water(system->topology);
     text[0] = '\0';
     if (md_processes_count(options->processes) > 1)
-        snprintf(text, n_bytes, "several processes compute on the CPU alone; one process takes all "
-                                "GPUs of a machine");
+        snprintf(text, n_bytes,
+                 "several processes compute on the CPU alone; one process takes all "
+                 "GPUs of a machine");
     else if (system->params.integrator == MD_INTEGRATOR_STEEP)
         snprintf(text, n_bytes, "integrator = steep runs on the CPU alone");
     else if (n_waters > MD_JOB_MAX_MODELS)

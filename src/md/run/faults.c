@@ -9,7 +9,8 @@
  *      rank has x(S)                   b, and the same in c
  *      rank is elsewhere               the nearest that it has; counted in the title
  *
- * Atoms that nobody has left stand where rank 0 saw them last: in the frame before, or at the start.
+ * Atoms that nobody has left stand where rank 0 saw them last: in the frame before, or at the
+ * start.
  */
 #include "md/run/faults.h"
 
@@ -256,9 +257,8 @@ static int64_t lay_out(const wreck *part, int64_t step, int64_t n_atoms, double 
     return (old ? part->step_old : part->step) == step ? 0 : n;
 }
 
-static sundog_status write_one(md_faults *faults, md_outputs *outputs,
-                               const md_system *system, int64_t step, bool after, char *path,
-                               size_t size)
+static sundog_status write_one(md_faults *faults, md_outputs *outputs, const md_system *system,
+                               int64_t step, bool after, char *path, size_t size)
 {
     char name[64], title[256];
     md_state *state = &faults->whole;

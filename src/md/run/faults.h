@@ -40,8 +40,8 @@ void md_faults_keep(md_worker *w);
 struct md_processes;
 sundog_status md_faults_gather(md_faults *faults, const struct md_processes *processes,
                                sundog_status status);
-/* After all ranks have left, in the first process: write the two as step<N>b.gro and step<N>c.gro, as rank `cause` has
- * them, and add that to the text of the failure. */
+/* After all ranks have left, in the first process: write the two as step<N>b.gro and step<N>c.gro,
+ * as rank `cause` has them, and add that to the text of the failure. */
 sundog_status md_faults_write(md_faults *faults, md_outputs *outputs, const md_system *system,
                               int cause, sundog_status status);
 #endif

@@ -17,8 +17,8 @@ static inline bool md_due(int interval, int64_t step)
     return interval > 0 && step % interval == 0;
 }
 
-/* In the first process, opens what the parameters ask for. Old files of a new run are kept as #name.N#. With
- * options->out_dir NULL nothing is opened, and all writes do nothing. */
+/* In the first process, opens what the parameters ask for. Old files of a new run are kept as
+ * #name.N#. With options->out_dir NULL nothing is opened, and all writes do nothing. */
 sundog_status md_outputs_open(const md_run_options *options, const md_system *system,
                               md_outputs **out);
 FILE *md_outputs_log(md_outputs *outputs); /* NULL when there is none */

@@ -24,8 +24,8 @@ sundog_status md_processes_agree(md_processes *processes, sundog_status mine, in
     int first = -1;
     for (int p = 0; p < processes->n && status == SUNDOG_OK; p++) {
         if (all[p].status == SUNDOG_OK) continue;
-        if (first < 0 || (all[first].status == SUNDOG_ERR_ABORTED &&
-                          all[p].status != SUNDOG_ERR_ABORTED))
+        if (first < 0 ||
+            (all[first].status == SUNDOG_ERR_ABORTED && all[p].status != SUNDOG_ERR_ABORTED))
             first = p;
     }
     verdict found = {SUNDOG_OK, 0};

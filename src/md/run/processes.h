@@ -21,16 +21,16 @@
 #include "sundog/sundog.h"
 
 typedef struct md_processes {
-    int rank, n;          /* this process; how many */
-    int n_on_machine;     /* of them, on the machine with most */
-    bool split;           /* set here: some do not answer, so that each speaks for itself */
-    sundog_team *team;    /* a rank a process */
+    int rank, n;       /* this process; how many */
+    int n_on_machine;  /* of them, on the machine with most */
+    bool split;        /* set here: some do not answer, so that each speaks for itself */
+    sundog_team *team; /* a rank a process */
     /* n_here handles of a team of all domains, numbered process by process. Collective. */
     sundog_status (*make_team)(void *arg, int n_here, sundog_team **teams);
     void *arg;
 } md_processes;
 
-enum { MD_PEER_TIMEOUT_S = 600 };   /* by default */
+enum { MD_PEER_TIMEOUT_S = 600 }; /* by default */
 
 static inline bool md_processes_is_first(const md_processes *processes)
 {

@@ -161,8 +161,8 @@ void md_report_start(FILE *log, const md_system *system, const md_run_result *re
             system->reach.scheme == MD_SCHEME_SHELL ? "shell" : "return", system->n_pulses[0],
             system->n_pulses[1], system->n_pulses[2], result->exchange);
     if (system->n_processes > 1)
-        fprintf(log, "Processes: %d, with %d domains each, a thread a domain\n", system->n_processes,
-                result->n_domains / system->n_processes);
+        fprintf(log, "Processes: %d, domains in each: %d, a thread a domain\n",
+                system->n_processes, result->n_domains / system->n_processes);
     fprintf(log, "Constraint groups stay whole on one domain; their radius is %.3f nm\n",
             system->reach.group_radius);
     fflush(log);

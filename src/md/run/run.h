@@ -66,16 +66,16 @@ typedef struct md_run_options {
     const char *const *include_dir; /* for the topology; [n_include_dirs] */
     int n_include_dirs;
     bool nsteps_given;
-    int64_t nsteps;          /* overrides the mdp */
-    int nstlist;             /* overrides the mdp; 0: not given */
-    int dd[3];               /* grid; all 0: choose for n_domains */
-    const char *dd_sizes[3]; /* relative cell sizes, "1 2 1"; NULL: even */
-    int n_domains;           /* 0: one a core or GPU, of 500 atoms at least */
+    int64_t nsteps;                 /* overrides the mdp */
+    int nstlist;                    /* overrides the mdp; 0: not given */
+    int dd[3];                      /* grid; all 0: choose for n_domains */
+    const char *dd_sizes[3];        /* relative cell sizes, "1 2 1"; NULL: even */
+    int n_domains;                  /* 0: one a core or GPU, of 500 atoms at least */
     struct md_processes *processes; /* processes.h; NULL: this one alone */
-    int replicate[3];        /* 0 or 1: not */
-    const char *rung;        /* exchange; NULL: best */
-    const char *route;       /* "staged", "direct"; NULL: by rung */
-    bool scheme_given;       /* else shell on GPUs, `scheme` on the CPU */
+    int replicate[3];               /* 0 or 1: not */
+    const char *rung;               /* exchange; NULL: best */
+    const char *route;              /* "staged", "direct"; NULL: by rung */
+    bool scheme_given;              /* else shell on GPUs, `scheme` on the CPU */
     md_scheme scheme;
     md_device_choice device;
     int n_gpus, gpus[MD_MAX_GPUS]; /* those to use; n_gpus 0: all that are there */

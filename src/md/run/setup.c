@@ -329,10 +329,11 @@ static sundog_status choose_grid(const md_run_options *options, md_system *syste
         if (status != SUNDOG_OK) return status;
     }
     if ((int64_t)n[0] * n[1] * n[2] % n_processes != 0)
-        return base_fail(SUNDOG_ERR_ARGUMENT,
-                         "%d x %d x %d domains cannot be shared evenly by %d processes; -nt T makes "
-                         "T in each",
-                         n[0], n[1], n[2], n_processes);
+        return base_fail(
+            SUNDOG_ERR_ARGUMENT,
+            "%d x %d x %d domains cannot be shared evenly by %d processes; -nt T makes "
+            "T in each",
+            n[0], n[1], n[2], n_processes);
     double *sizes[3] = {NULL, NULL, NULL};
     sundog_status status = SUNDOG_OK;
     for (int k = 0; k < 3 && status == SUNDOG_OK; k++) {

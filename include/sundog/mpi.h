@@ -16,9 +16,10 @@ extern "C" {
  * Ranks are numbered process by process, in the order of comm; processes may bring different
  * numbers. With more than one here MPI must run at MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE.
  *
- * Collective over comm, called by one thread of each process. comm is copied and may be freed. Every
- * handle is destroyed by whoever holds it, all of them before MPI_Finalize(), which must not be
- * called before. Exchanges between ranks of one process go through memory, others through messages;
+ * Collective over comm, called by one thread of each process. comm is copied and may be freed.
+ * Every handle is destroyed by whoever holds it, all of them before MPI_Finalize(). At
+ * MPI_THREAD_SERIALIZED the program itself calls MPI only while no thread is in a call of this
+ * library. Exchanges between ranks of one process go through memory, others through messages;
  * rows in device memory need all ranks in one process.
  *
  * When the team is dead (sundog_team_abort(), a time limit) every rank's calls fail, in all

@@ -90,8 +90,8 @@ static sundog_status meet(sundog_exchange *exchange)
     for (int r = 0; r < exchange->team->shared->n_ranks; r++) {
         const bind_offer *a = &offer[0], *b = &offer[r];
         exchange->peer[r] = team_is_here(exchange->team, r) ? b->exchange : NULL;
-        if (strcmp(a->rung, b->rung) != 0 || a->route != b->route || a->deterministic != b->deterministic ||
-            a->lockstep != b->lockstep)
+        if (strcmp(a->rung, b->rung) != 0 || a->route != b->route ||
+            a->deterministic != b->deterministic || a->lockstep != b->lockstep)
             return base_fail(SUNDOG_ERR_ARGUMENT, "ranks 0 and %d ask for different exchanges: "
                              "options must be the same on all ranks", r);
         if (a->n_fields != b->n_fields || memcmp(a->field, b->field, sizeof a->field) != 0)

@@ -4,10 +4,10 @@
  *   owner(first_ghost(p) + k) = owner at from_rank(p) of index(p)[k]
  *
  * taken pulse by pulse, since a pulse may send what an earlier one brought: the sender writes down
- * where the rows that it sends come from. The
- * shifts on the way are kept as a sequence, not as a sum: the staged route rounds after every hop,
- * and the direct route must give the same bits. Sequences are few (one for every way over the
- * box's borders), so rows hold a number and the sequences a table.
+ * where the rows that it sends come from. The shifts on the way are kept as a sequence, not as a
+ * sum: the staged route rounds after every hop, and the direct route must give the same bits.
+ * Sequences are few (one for every way over the box's borders), so rows hold a number and the
+ * sequences a table.
  */
 #include "halo/plan.h"
 
@@ -67,8 +67,8 @@ static bool read_table(const halo_mail *mail, sundog_idx n_rows, table *out)
     return out->shift && out->from;
 }
 
-/* Number of the sequence `path` of the sender's table, with the pulse's own shift behind it, in this
- * plan's table; appended if it is new. */
+/* Number of the sequence `path` of the sender's table, with the pulse's own shift behind it, in
+ * this plan's table; appended if it is new. */
 static sundog_status path_intern(sundog_plan *plan, int path, const table *theirs, int *out)
 {
     size_t n_before = theirs->first[path + 1] - theirs->first[path];

@@ -124,8 +124,8 @@ const void *halo_mail_take(const halo_mail *mail, size_t *at, size_t n_bytes);
 sundog_status halo_mail_room(halo_mail *mail, size_t n_bytes, char **room);
 /* plan->out goes to one rank, plan->in comes from another. Collective. */
 sundog_status halo_mail_pass(sundog_plan *plan, int to, int from);
-/* plan->out, cut at plan->offset [n_ranks + 1], goes to all ranks; that of rank r is then in plan->in
- * from (*come)[r] on. Collective. */
+/* plan->out, cut at plan->offset [n_ranks + 1], goes to all ranks; that of rank r is then in
+ * plan->in from (*come)[r] on. Collective. */
 sundog_status halo_mail_swap(sundog_plan *plan, const size_t **come);
 
 sundog_status halo_trace_owners(sundog_plan *plan);     /* collective; part of commit */

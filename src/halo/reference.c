@@ -21,7 +21,7 @@ static sundog_status do_nothing(sundog_exchange *exchange)
     return SUNDOG_OK;
 }
 
-/* ---- rows as mail ----------------------------------------------------------------------------- */
+/* ---- rows as mail ---------------------------------------------------------------------------- */
 
 typedef void block_action(const sundog_exchange *exchange, int f, const halo_field *block,
                           const void *arg);
@@ -57,7 +57,7 @@ static void read_rows(const sundog_exchange *exchange, size_t *at, sundog_idx n,
     }
 }
 
-/* ---- staged ------------------------------------------------------------------------------------ */
+/* ---- staged ---------------------------------------------------------------------------------- */
 
 static void take_ghosts(const sundog_exchange *exchange, int f, const halo_field *block,
                         const void *arg)
@@ -103,7 +103,7 @@ static sundog_status reverse_pulse(sundog_exchange *exchange, int p)
     return SUNDOG_OK;
 }
 
-/* ---- direct ------------------------------------------------------------------------------------ */
+/* ---- direct ---------------------------------------------------------------------------------- */
 
 /* Which ghosts are rank r's, from ghost *g on; false when there are no more. */
 static bool next_of(const sundog_plan *plan, int r, sundog_idx *g)
@@ -240,7 +240,7 @@ static sundog_status reverse_direct(sundog_exchange *exchange)
     return SUNDOG_OK;
 }
 
-/* ---- the rung ---------------------------------------------------------------------------------- */
+/* ---- the rung -------------------------------------------------------------------------------- */
 
 static sundog_status forward_end(sundog_exchange *exchange)
 {

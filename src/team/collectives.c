@@ -30,12 +30,15 @@ static void barrier_describe(const void *arg, char *text, size_t n_bytes)
     int n = snprintf(text, n_bytes, "rank %d waits in collective %llu of the team; not there:",
                      team->rank, (unsigned long long)team->n_barriers);
     const team_shared *shared = team->shared;
+    bool all_here = true;
     for (int r = shared->first_here; r < shared->first_here + shared->n_here; r++) {
         uint64_t seen = base_acquire(&team->shared->member[r].at_barrier);
         if (base_reached(seen, team->n_barriers) || n < 0 || (size_t)n >= n_bytes) continue;
         n += snprintf(text + n, n_bytes - (size_t)n, " rank %d (at %llu)", r,
                       (unsigned long long)seen);
+        all_here = false;
     }
+    if (shared->wire && all_here) shared->wire->missing(team, text, n_bytes);
 }
 
 /* part: what the last rank of this process does for all of them, if there are others. */

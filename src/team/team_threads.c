@@ -199,7 +199,8 @@ void sundog_team_abort(sundog_team *team, const char *reason)
 {
     team_shared *shared = team->shared;
     if (!reason) reason = "aborted without a reason";
-    if (kill_shared(shared, SUNDOG_ERR_ABORTED, reason) && shared->wire) shared->wire->tell_death(shared);
+    if (kill_shared(shared, SUNDOG_ERR_ABORTED, reason) && shared->wire)
+        shared->wire->tell_death(shared);
 }
 
 sundog_status team_enter(sundog_team *team)

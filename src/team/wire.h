@@ -67,6 +67,9 @@ typedef struct team_wire {
     void (*close_channel)(team_channel *channel);
 
     /* ---- life ---- */
+    /* Append " rank r" for ranks of other processes that are not known to be in the collective
+     * that the caller is in. */
+    void (*missing)(const sundog_team *team, char *text, size_t n_bytes);
     /* Tell all other processes how the team died. */
     void (*tell_death)(team_shared *shared);
     /* Has another process told so? Cheap, to be called while waiting. */

@@ -39,7 +39,7 @@ static const team_wire *wire_of(const sundog_exchange *exchange)
     return exchange->team->shared->wire;
 }
 
-/* ---- binding ----------------------------------------------------------------------------------- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 static size_t rows_bytes(const sundog_exchange *exchange, sundog_idx n)
 {
@@ -119,7 +119,8 @@ static sundog_status open_ways(sundog_exchange *exchange, halo_remote *remote)
             BASE_TRY(wire_of(exchange)->open_channel(exchange->team, remote->line, &open,
                                                      &message->way[w].channel));
         }
-        if (n_bytes[ROWS_OUT] > 0) base_release(&exchange->words[m].space, exchange->forward_epoch + 1);
+        if (n_bytes[ROWS_OUT] > 0)
+            base_release(&exchange->words[m].space, exchange->forward_epoch + 1);
     }
     return SUNDOG_OK;
 }
@@ -150,7 +151,7 @@ sundog_status halo_remote_bind(sundog_exchange *exchange)
     return team_agree(exchange->team, status);
 }
 
-/* ---- looking ----------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void unpack(sundog_exchange *exchange, const remote_message *message)
 {
@@ -211,7 +212,7 @@ void halo_remote_expect(sundog_exchange *exchange, bool forward)
     halo_remote_look(exchange);
 }
 
-/* ---- sending ----------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static remote_message *message_of(sundog_exchange *exchange, int m)
 {
@@ -250,7 +251,7 @@ void halo_remote_send_sums(sundog_exchange *exchange, int m)
     start(exchange, way);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static bool all_left(const void *arg)
 {

@@ -48,8 +48,11 @@ if(SUNDOG_HAS_MPI AND NOT SUNDOG_SANITIZE)
       list(GET counts 1 n_threads)
       add_test(NAME ${program}_${shape} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG}
         ${n_processes} $<TARGET_FILE:${program}>)
-      set_tests_properties(${program}_${shape} PROPERTIES LABELS "mpi" RUN_SERIAL ON
+      set_tests_properties(${program}_${shape} PROPERTIES LABELS "mpi"
         TIMEOUT ${SUNDOG_TEST_TIMEOUT} ENVIRONMENT "${mpi_environment};RANKS_THREADS=${n_threads}")
+      if(subject MATCHES "protocol|dead_rank" AND shape STREQUAL "3x3")
+        set_property(TEST ${program}_${shape} APPEND PROPERTY LABELS long)
+      endif()
     endforeach()
   endforeach()
   sundog_mpi_program(killed_mpi ${CMAKE_CURRENT_LIST_DIR}/killed_mpi.c)

@@ -205,6 +205,23 @@ case_signals() {
     done
 }
 
+# To mpirun, which passes it on, and kills what is left some seconds later.
+case_launcher() {
+    by_threads '2 1 1' -nsteps 400
+    OMPI_MCA_odls_base_sigkill_timeout=3
+    export OMPI_MCA_odls_base_sigkill_timeout
+    # shellcheck disable=SC2086
+    "$mpirun" -n 2 $run -dd 2 1 1 -nstlist 10 -nsteps 100000 -o passed >out.txt 2>&1 </dev/null &
+    job=$!
+    wait_lines passed/energy.csv 4
+    kill -TERM $job
+    wait $job
+    grep -q 'Stopped after' out.txt || { fail 'not stopped'; cat out.txt >&2; }
+    step=$(awk '/^Stopped after/ { print $3 }' out.txt)
+    expect 0 'ns/day' ranks 2 $run -dd 2 1 1 -nstlist 10 -nsteps "$step" -o passed \
+        -cpi passed/state.cpt
+}
+
 # One process is killed, another time stopped, which no launcher sees: the others end in time, and
 # the last checkpoint goes on.
 case_lost() {
@@ -239,4 +256,5 @@ case_copies() {
     expect 0 'ns/day' $stranger -dd 1 1 1 -mpi no -nsteps 5 -o copies
 }
 
-run_cases 'ranks mixes exchanges settings restarts errors broken signals lost copies' -- "$@"
+run_cases 'ranks mixes exchanges settings restarts errors broken signals launcher lost
+    copies' -- "$@"

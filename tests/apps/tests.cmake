@@ -21,10 +21,17 @@ add_test(NAME program_kills COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_kills.
 set_tests_properties(program_kills PROPERTIES TIMEOUT 900 LABELS long)
 # Many processes (mpi_environment: tests/halo/tests.cmake).
 if(SUNDOG_HAS_MPI AND NOT SUNDOG_SANITIZE)
-  foreach(case ranks mixes exchanges settings restarts errors broken signals lost copies)
+  foreach(case ranks mixes exchanges settings restarts errors broken signals launcher lost
+      copies)
     add_test(NAME processes_${case} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_processes.sh
       $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} ${case})
     set_tests_properties(processes_${case} PROPERTIES TIMEOUT 300 LABELS mpi RUN_SERIAL ON
       ENVIRONMENT "${mpi_environment};MPIRUN=${MPIEXEC_EXECUTABLE}")
+  endforeach()
+  foreach(case hosts lost)
+    add_test(NAME hosts_${case} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/apps/test_hosts.sh
+      $<TARGET_FILE:sundog_program> ${CMAKE_SOURCE_DIR} ${case})
+    set_tests_properties(hosts_${case} PROPERTIES TIMEOUT 300 LABELS mpi RUN_SERIAL ON
+      SKIP_RETURN_CODE 77 ENVIRONMENT "${mpi_environment};MPIRUN=${MPIEXEC_EXECUTABLE}")
   endforeach()
 endif()

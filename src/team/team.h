@@ -44,7 +44,7 @@ typedef struct team_member {
         const void *pointer;        /* NULL: in another process, and more than fits here */
         size_t n_bytes;
         int root;                   /* broadcast: whose bytes */
-        unsigned char bytes[TEAM_SLOT_BYTES];
+        alignas(8) unsigned char bytes[TEAM_SLOT_BYTES];        /* numbers, too */
     } slot[2];
 } team_member;
 

@@ -51,7 +51,7 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-gpus", ARG_STRING, &args->gpus, NULL, "I,J,...",
          "GPUs to use, as `sundog info` numbers them (default: all)"},
         {"-exchange", ARG_STRING, &o->rung, NULL, "NAME",
-         "halo exchange: reference, pulse, fused, direct; on GPUs those that `sundog info`\n"
+         "halo exchange: reference, mpi, pulse, fused, direct; on GPUs those that `sundog info`\n"
          "lists (default: the best)"},
         {"-route", ARG_STRING, &o->route, NULL, "staged|direct",
          "ghosts hop from domain to domain, or come straight from their owner"},

@@ -53,7 +53,8 @@ typedef int32_t sundog_idx;         /* row index within one rank */
 
 typedef struct sundog_team sundog_team;
 
-/* n handles of one team, for n threads of this process: hand teams[r] to the thread that is rank r.
+/* (A team of many processes: sundog/mpi.h.)
+ * n handles of one team, for n threads of this process: hand teams[r] to the thread that is rank r.
  * Not collective: called once, by one thread. Each handle is destroyed by whoever holds it. */
 sundog_status sundog_team_create_threads(int n_ranks, sundog_team **teams);
 /* Accepts NULL, leaves NULL. The last handle to go frees what they share. */
@@ -199,9 +200,9 @@ typedef enum sundog_memory {
 
 typedef struct sundog_exchange_options {
     size_t struct_size;             /* sizeof(sundog_exchange_options), for later versions */
-    const char *rung;               /* "reference", "pulse", "fused", "direct" (needs route direct);
-                                       on GPUs those of sundog_gpu_rungs(); NULL = best of the
-                                       route */
+    const char *rung;               /* "reference", "mpi", "pulse", "fused", "direct" (needs route
+                                       direct); on GPUs those of sundog_gpu_rungs(); NULL = best
+                                       of the route */
     sundog_route route;
     bool deterministic;             /* reverse adds in a fixed order (bitwise repeatable). Staged:
                                        pulses last to first, rows in the order of index. Direct:
@@ -277,7 +278,8 @@ sundog_status sundog_exchange_check(sundog_exchange *exchange);
 struct sundog_view;
 sundog_status sundog_exchange_view(const sundog_exchange *exchange, struct sundog_view *out);
 
-/* What serves this exchange: "threads/fused staged deterministic". Valid as long as it is. */
+/* What serves this exchange: "threads/fused staged deterministic", "mpi/..." when some ranks are in
+ * other processes. Valid as long as it is. */
 const char *sundog_exchange_describe(const sundog_exchange *exchange);
 /* The rungs that this build and machine can run, best first; *n of them; static storage. */
 const char *const *sundog_exchange_rungs(int *n);

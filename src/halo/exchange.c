@@ -26,9 +26,9 @@ static void exchange_free(sundog_exchange *exchange)
     if (!exchange) return;
     if (exchange->device) exchange->rung->hooks->release(exchange);
     halo_remote_release(exchange);
+    if (!exchange->remote) base_free(exchange->slots);  /* else a message may still come there */
     base_free(exchange->slot_at_peer);
     base_free(exchange->slot);
-    base_free(exchange->slots);
     base_free(exchange->progress);
     base_free(exchange->words);
     base_free(exchange->offer);

@@ -145,6 +145,7 @@ typedef struct served {
 static const served all_served[] = {
     {"reference", SUNDOG_ROUTE_STAGED, true}, {"reference", SUNDOG_ROUTE_DIRECT, true},
     {"pulse", SUNDOG_ROUTE_STAGED, true},     {"pulse", SUNDOG_ROUTE_DIRECT, true},
+    {"mpi", SUNDOG_ROUTE_STAGED, true},       {"mpi", SUNDOG_ROUTE_DIRECT, true},
     {"fused", SUNDOG_ROUTE_STAGED, true},     {"fused", SUNDOG_ROUTE_DIRECT, true},
     {"direct", SUNDOG_ROUTE_DIRECT, true},    {"fused", SUNDOG_ROUTE_STAGED, false},
     {"direct", SUNDOG_ROUTE_DIRECT, false},

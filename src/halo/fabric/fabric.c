@@ -6,12 +6,13 @@
 
 /* Best first: one hop has no chain of waits; fused waits only where rows are forwarded. */
 static const halo_rung *const rung[] = {
-    &halo_threads_direct, &halo_threads_fused, &halo_threads_pulse, &halo_reference};
+    &halo_threads_direct, &halo_threads_fused, &halo_threads_pulse, &halo_threads_mpi,
+    &halo_reference};
 enum { N_RUNGS = sizeof rung / sizeof rung[0] };
 
 const char *const *sundog_exchange_rungs(int *n)
 {
-    static const char *const name[] = {"direct", "fused", "pulse", "reference"};
+    static const char *const name[] = {"direct", "fused", "pulse", "mpi", "reference"};
     _Static_assert(sizeof name / sizeof name[0] == N_RUNGS, "one name a rung");
     *n = N_RUNGS;
     return name;

@@ -38,7 +38,8 @@ typedef struct halo_rung {
 } halo_rung;
 
 extern const halo_rung halo_reference;              /* reference.c */
-extern const halo_rung halo_threads_pulse, halo_threads_fused, halo_threads_direct; /* threads.c */
+extern const halo_rung halo_threads_pulse, halo_threads_fused, halo_threads_direct,
+    halo_threads_mpi;                               /* threads.c */
 
 /* The rungs of fabric peer, best first, and how many; none in a build without GPU support. */
 const halo_rung *const *halo_peer_rungs(int *n);

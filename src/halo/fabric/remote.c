@@ -280,7 +280,6 @@ sundog_status halo_remote_finish(sundog_exchange *exchange)
                      &condition);
 }
 
-/* What a dead team has under way stays where it is: MPI may still write there. */
 void halo_remote_release(sundog_exchange *exchange)
 {
     halo_remote *remote = exchange->remote;

@@ -20,7 +20,8 @@
 sundog_status halo_remote_bind(sundog_exchange *exchange);
 /* Until all that was sent has left. */
 sundog_status halo_remote_finish(sundog_exchange *exchange);
-/* Accepts an exchange without. Collective, unless the team is dead. */
+/* Accepts an exchange without. Collective, unless the team is dead: then exchange->remote and the
+ * slots stay for ever, since messages that are under way may still come there. */
 void halo_remote_release(sundog_exchange *exchange);
 
 /* Post what is to come: ghosts, or sums. */

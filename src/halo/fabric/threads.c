@@ -26,6 +26,9 @@
  *   fused    all independent rows at once; a dependent run waits for its source alone. On the
  *            direct route nothing depends: all stores, then all signals.
  *   direct   direct route; store and signal peer by peer, no wait between.
+ *   mpi      as pulse, and a message to another process has left before the next is begun: the
+ *            order of codes that call MPI from the host, to compare with. Between threads it is
+ *            pulse by another name.
  *
  * begin never waits: what lacks its credit is left to end. Waits are on this rank's own words;
  * peers' memory is touched only between team_enter and team_leave.
@@ -288,13 +291,25 @@ static sundog_status send_whole(sundog_exchange *exchange, int m)
     return SUNDOG_OK;
 }
 
+/* Rung mpi: the message that went to another process has left the bytes that it was packed in. */
+static sundog_status wait_left(sundog_exchange *exchange, int m)
+{
+    const halo_send *send = &halo_route_of(exchange)->send[m];
+    if (exchange->rung != &halo_threads_mpi || send->n == 0 || is_here(exchange, send->peer))
+        return SUNDOG_OK;
+    return halo_wait_word(exchange, &exchange->words[m].space, exchange->forward_epoch + 1, "space",
+                          send->peer, m);
+}
+
 static sundog_status pulse_forward_end(sundog_exchange *exchange)
 {
     int n = halo_route_of(exchange)->n_messages, me = exchange->team->rank;
     bool staged = exchange->route == SUNDOG_ROUTE_STAGED;
     for (int i = 0; i < n; i++) {
-        BASE_TRY(send_whole(exchange, staged ? i : (me + i) % n));
-        BASE_TRY(wait_arrived(exchange, staged ? i : (me - i + n) % n));
+        int out = staged ? i : (me + i) % n, in = staged ? i : (me - i + n) % n;
+        BASE_TRY(send_whole(exchange, out));
+        BASE_TRY(wait_arrived(exchange, in));
+        BASE_TRY(wait_left(exchange, out));
     }
     return SUNDOG_OK;
 }
@@ -471,6 +486,15 @@ static sundog_status do_nothing(sundog_exchange *exchange)
     return SUNDOG_OK;
 }
 
+static sundog_status wait_sums_left(sundog_exchange *exchange, int m)
+{
+    const halo_recv *recv = &halo_route_of(exchange)->recv[m];
+    if (exchange->rung != &halo_threads_mpi || recv->n == 0 || is_here(exchange, recv->peer))
+        return SUNDOG_OK;
+    return halo_wait_word(exchange, &exchange->words[m].room, exchange->reverse_epoch, "room",
+                          recv->peer, m);
+}
+
 /* Staged: a pulse's ghosts are complete when all later pulses are added. Direct: everything is
  * acquired first, since peers are met in another order than that of adding. */
 static sundog_status pulse_reverse_end(sundog_exchange *exchange)
@@ -478,9 +502,10 @@ static sundog_status pulse_reverse_end(sundog_exchange *exchange)
     int n = halo_route_of(exchange)->n_messages, me = exchange->team->rank;
     bool staged = exchange->route == SUNDOG_ROUTE_STAGED;
     for (int i = 0; i < n; i++) {
-        int m = n - 1 - i;
-        BASE_TRY(send_sums(exchange, staged ? m : (me - i + n) % n));
-        BASE_TRY(wait_sums(exchange, staged ? m : (me + i) % n));
+        int m = n - 1 - i, out = staged ? m : (me - i + n) % n, in = staged ? m : (me + i) % n;
+        BASE_TRY(send_sums(exchange, out));
+        BASE_TRY(wait_sums(exchange, in));
+        BASE_TRY(wait_sums_left(exchange, out));
         if (staged) BASE_TRY(add_sums(exchange, m));
     }
     for (int m = 0; m < n && !staged; m++) BASE_TRY(add_sums(exchange, m));
@@ -489,6 +514,10 @@ static sundog_status pulse_reverse_end(sundog_exchange *exchange)
 
 const halo_rung halo_threads_pulse = {
     "pulse", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT | HALO_CAP_WORDS,
+    announce, pulse_forward_end, do_nothing, pulse_reverse_end,
+    NULL, NULL, NULL};
+const halo_rung halo_threads_mpi = {
+    "mpi", "threads", HALO_CAP_STAGED | HALO_CAP_DIRECT | HALO_CAP_WORDS,
     announce, pulse_forward_end, do_nothing, pulse_reverse_end,
     NULL, NULL, NULL};
 const halo_rung halo_threads_fused = {

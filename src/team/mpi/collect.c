@@ -138,11 +138,11 @@ static sundog_status broadcast(sundog_team *team, int parity)
     mpi_wire *wire = wire_of(shared);
     int root = slot_of(shared, team->rank, parity)->root;
     size_t n_bytes = slot_of(shared, team->rank, parity)->n_bytes;
-    bool here = team_is_here(team, root);
-    if (!here) BASE_TRY(reserve(&wire->gathered, n_bytes));
-    const void *shown = here ? slot_of(shared, root, parity)->pointer : wire->gathered.bytes;
-    char *bytes;                    /* MPI's root only reads */
-    memcpy(&bytes, &shown, sizeof bytes);
+    BASE_TRY(reserve(&wire->gathered, n_bytes));
+    char *bytes = wire->gathered.bytes;
+    /* A copy: should the team die, MPI may read it when the caller's is no more. */
+    if (team_is_here(team, root) && n_bytes > 0)
+        memcpy(bytes, slot_of(shared, root, parity)->pointer, n_bytes);
     for (size_t at = 0; at < n_bytes; at += STEP) {
         MPI_Request request;
         MPI_TRY(wire, MPI_Ibcast(bytes + at, (int)smaller(STEP, n_bytes - at), MPI_BYTE,

@@ -198,11 +198,11 @@ static sundog_status line_open(sundog_team *team)
     enter_mpi(wire);
     int code = MPI_Comm_idup(wire->all, &line->comm, &request);
     sundog_status status = mpi_finish(wire, "MPI_Comm_idup", code);
-    if (status == SUNDOG_OK) status = mpi_wait_all(team, &request, 1);
     if (status != SUNDOG_OK) {
         base_free(line);
         return status;
     }
+    BASE_TRY(mpi_wait_all(team, &request, 1));  /* dead: the line stays, MPI may still write it */
     wire->opened = line;
     return SUNDOG_OK;
 }

@@ -60,12 +60,12 @@ static int check(const launch *by, int n, int provided)
     if (by->n > 1 && n == 1) {
         snprintf(text, sizeof text,
                  "%s has started %d processes, but each finds itself alone: this program was built "
-                 "with %s and needs the mpirun of that; -mpi no runs unconnected copies",
+                 "with %.200s and needs the mpirun of that; -mpi no runs unconnected copies",
                  by->by, by->n, version);
         return refuse(by, text);
     }
     if (provided >= MPI_THREAD_SERIALIZED) return 0;
-    snprintf(text, sizeof text, "%s does not serve several threads (MPI_THREAD_SERIALIZED)",
+    snprintf(text, sizeof text, "%.200s does not serve several threads (MPI_THREAD_SERIALIZED)",
              version);
     return refuse(by, text);
 }

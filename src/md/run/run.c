@@ -155,6 +155,9 @@ static sundog_status run_steps(md_shared *shared)
     sundog_status status = run_domains(shared, n_here);
     result->n_constraint_warnings = md_faults_n_warnings(shared->faults);
     md_faults_destroy(&shared->faults);
+    if (status == SUNDOG_OK && shared->options->processes)
+        status = sundog_team_sum_int64(shared->options->processes->team,
+                                       &result->n_constraint_warnings, 1);
     if (status == SUNDOG_OK) {
         md_outputs_averages(shared->outputs, system);
         md_report_performance(log, system, result);

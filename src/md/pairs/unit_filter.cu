@@ -2,13 +2,13 @@
  * kernel.
  *
  *      1  copy the outer slots into shared memory
- *      2  a warp a unit: entries within rinner, side by side in memory; their slots are wanted
- *      3  number the wanted slots
+ *      2  a warp a unit: entries of its bands within rinner, behind its cores in memory
+ *      3  number the slots that are wanted: of cores and of what was found
  *      4  lanes for each unit in proportion to its work, units with much work first
  *      5  a lane of the force kernel takes every S-th entry of its unit (S lanes); rows of words
  *
- * Outer lists are padded to whole chunks with a slot that is far from everything, so no entry is
- * asked whether it is one.
+ * Cores are neither read nor asked before they are dealt. Bands are padded to whole chunks with a
+ * slot that is far from everything, so no entry is asked whether it is one.
  *
  * Lanes of a unit may stand in two warps or more. Each warp's part of a unit is dealt its share of
  * the entries in proportion to its lanes, and all lanes of a warp make as many steps as the one
@@ -20,7 +20,8 @@
 enum {
     WARPS = UNIT_BUILDERS / 32,
     IDLE = 255,
-    LANES_A_UNIT = MD_UNIT_MOST / 32        /* units that one lane looks at */
+    LANES_A_UNIT = MD_UNIT_MOST / 32,       /* units that one lane looks at */
+    RANKERS = UNIT_BUILDERS / MD_UNIT_MOST  /* threads that find the rank of a unit */
 };
 
 /* Instructions of the force kernel an entry, times 3 atoms, about (docs/pair-lists-on-gpus.md). */
@@ -31,10 +32,11 @@ static __device__ __forceinline__ float work_of(int n_charge, int n_all, int n_t
 
 typedef struct filter_shared {
     float4 own[MD_UNIT_MOST][MD_UNIT];
-    int n_outer_all[MD_UNIT_MOST], n_outer_charge[MD_UNIT_MOST];
+    int4 n_outer[MD_UNIT_MOST];
     int n_charge[MD_UNIT_MOST], n_all[MD_UNIT_MOST], first_tail[MD_UNIT_MOST];
     int n_tail[MD_UNIT_MOST], many_lj[MD_UNIT_MOST];
     int by_rank[MD_UNIT_MOST], first_lane[MD_UNIT_MOST], n_lanes[MD_UNIT_MOST];
+    int charge_start[MD_UNIT_MOST];         /* in the unit's outer list */
     float work[MD_UNIT_MOST];
     uint8_t unit_of_lane[MD_UNIT_THREADS];
     int scan[32], fits[32], words[32];
@@ -43,42 +45,65 @@ typedef struct filter_shared {
 
 typedef struct filter_places {
     float4 *x;                  /* [outer_capacity + 1]; the last is far away */
-    uint16_t *number;           /* the same: inner number from 1; 0: not wanted */
+    uint16_t *number;           /* the same: 16 times the inner number, from 1; 0: not wanted */
 } filter_places;
 
-/* What of the units is asked for again and again. */
-static __device__ void load_units(const unit_arrays &p, filter_shared &s, const filter_places &at,
-                                  int first, int n_units)
+/* What of a unit is asked for again and again; a thread has one. */
+typedef struct unit_numbers_of {
+    int2 tail;
+    int4 unit, n_outer;
+    int slot[MD_UNIT];
+} unit_numbers_of;
+
+static __device__ __forceinline__ unit_numbers_of read_unit(const unit_arrays &p, int first,
+                                                            int n_units)
+{
+    unit_numbers_of n = {{0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0}};
+    const int u = threadIdx.x;
+    if (u >= n_units) return n;
+    n.tail = p.tail[first + u];
+    n.unit = ((const int4 *)p.view.unit)[first + u];
+    n.n_outer = p.n_outer[first + u];
+    const int row[MD_UNIT] = {n.unit.x, n.unit.y, n.unit.z};
+    for (int a = 0; a < MD_UNIT; a++) {
+        const int slot = p.tail_slot[n.tail.x + (row[a] >= 0 ? a : 0)];
+        n.slot[a] = slot == 65535 ? 0 : slot;
+    }
+    return n;
+}
+
+static __device__ __forceinline__ void share_unit(filter_shared &s, const filter_places &at,
+                                                  const unit_numbers_of &n, int n_units)
 {
     const int u = threadIdx.x;
     if (u >= n_units) return;
-    const int2 tail = p.tail[first + u];
-    const int4 unit = ((const int4 *)p.view.unit)[first + u];
-    const int2 n = p.n_outer[first + u];
-    const int row[MD_UNIT] = {unit.x, unit.y, unit.z};
-    s.first_tail[u] = tail.x;
-    s.n_tail[u] = tail.y - tail.x;
-    s.many_lj[u] = unit.w;
-    s.n_outer_all[u] = n.x;
-    s.n_outer_charge[u] = n.y;
-    for (int a = 0; a < MD_UNIT; a++) {
-        const int slot = p.tail_slot[tail.x + (row[a] >= 0 ? a : 0)];
-        s.own[u][a] = unit_centre_of(at.x[slot == 65535 ? 0 : slot]);
+    s.first_tail[u] = n.tail.x;
+    s.n_tail[u] = n.tail.y - n.tail.x;
+    s.many_lj[u] = n.unit.w;
+    s.n_outer[u] = n.n_outer;
+    for (int a = 0; a < MD_UNIT; a++) s.own[u][a] = unit_centre_of(at.x[n.slot[a]]);
+}
+
+/* Step 1. */
+static __device__ __forceinline__ void copy_slots(const unit_arrays &p, const filter_places &at,
+                                                  const int4 *row, int n_outer)
+{
+    const int b = blockIdx.x;
+    const int4 centre = p.centre[b];
+    const uint32_t row_mask = (1u << p.view.row_bits) - 1;
+    const unit_scale scale = unit_scale_of(p.view.scale);
+    const uint32_t *outer = p.outer_slot + (size_t)b * p.outer_capacity;
+    const uint32_t *core = p.core_bits + (size_t)b * (p.outer_capacity / 32);
+#pragma unroll 4
+    for (int o = threadIdx.x; o < n_outer; o += UNIT_BUILDERS) {
+        const float3 d = unit_offset(row[outer[o] & row_mask], centre, scale);
+        at.x[o] = make_float4(d.x, d.y, d.z, unit_room(d, p.rinner));
+        at.number[o] = (uint16_t)(core[o >> 5] >> (o & 31) & 1);
     }
-}
-
-/* Word of a lane, two entries, of chunk k of n; n_first of them are of the list's beginning, the
- * others of its end, read backwards. */
-static __device__ __forceinline__ uint32_t chunk_word(const uint32_t *list, int capacity, int k,
-                                                      int n_first, int n)
-{
-    const int start = k < n_first ? k * UNIT_CHUNK : capacity - (k - n_first + 1) * UNIT_CHUNK;
-    return k < n ? __ldg(list + start / 2 + (threadIdx.x & 31)) : 0;
-}
-
-static __device__ __forceinline__ int chunks_for(int n)
-{
-    return (n + UNIT_CHUNK - 1) / UNIT_CHUNK;
+    if (threadIdx.x == 0) {
+        at.x[p.outer_capacity] = make_float4(0, 0, 0, -1e30f);
+        at.number[p.outer_capacity] = 0;
+    }
 }
 
 /* Step 2 for unit u of the block. */
@@ -86,67 +111,96 @@ static __device__ void choose(const unit_arrays &p, filter_shared &s, const filt
                               int first, int u)
 {
     enum { AHEAD = 4 };
-    const int lane = threadIdx.x & 31, capacity = p.unit_capacity;
+    const int lane = threadIdx.x & 31;
     const uint32_t before = (1u << lane) - 1;
-    const int n_first = chunks_for(s.n_outer_all[u]), n = n_first + chunks_for(s.n_outer_charge[u]);
-    const uint32_t *list = (const uint32_t *)(p.outer + (size_t)(first + u) * capacity);
-    uint16_t *out = p.inner + (size_t)(first + u) * capacity;
+    const int4 n_outer = s.n_outer[u];
+    const int end_all = unit_chunks_end(n_outer.y), end = end_all + unit_chunks_end(n_outer.w);
+    uint16_t *list = p.outer + (size_t)(first + u) * p.unit_capacity;
+    const uint16_t *band = list + p.unit_capacity - 1 - lane;
+    const int charge_start = unit_charge_start(n_outer.x, n_outer.y);
+    uint16_t *out = list + n_outer.x;
     float4 own[MD_UNIT];
     for (int a = 0; a < MD_UNIT; a++) own[a] = s.own[u][a];
-    int n_all = 0, n_charge = 0;
-    for (int k0 = 0; k0 < n; k0 += AHEAD) {
-        uint32_t word[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) word[k] = chunk_word(list, capacity, k0 + k, n_first, n);
+    int n = 0, n_all = 0;
+    for (int k0 = 0; k0 < end; k0 += AHEAD * UNIT_CHUNK) {
+        int slot[AHEAD][2];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            if (k0 + k >= n) break;
-            const int o0 = word[k] & 65535, o1 = word[k] >> 16;
+            const bool here = k0 + k * UNIT_CHUNK < end;
+            slot[k][0] = here ? band[-k0 - k * UNIT_CHUNK] : 0;
+            slot[k][1] = here ? band[-k0 - k * UNIT_CHUNK - 32] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (k0 + k * UNIT_CHUNK >= end) break;
+            if (k0 + k * UNIT_CHUNK == end_all) {
+                n_all = n;
+                n = 0;
+                out = list + charge_start + n_outer.z;
+            }
+            const int o0 = slot[k][0], o1 = slot[k][1];
             const float4 x0 = at.x[o0], x1 = at.x[o1];
             const bool in0 = unit_near(own, x0) < x0.w, in1 = unit_near(own, x1) < x1.w;
             const uint32_t mask0 = __ballot_sync(~0u, in0), mask1 = __ballot_sync(~0u, in1);
-            const int n0 = __popc(mask0), more = n0 + __popc(mask1);
-            const int place0 = __popc(mask0 & before), place1 = n0 + __popc(mask1 & before);
-            const bool begins = k0 + k < n_first;
-            if (in0) at.number[o0] = 1;
-            if (in1) at.number[o1] = 1;
-            uint16_t *to = begins ? out + n_all : out + capacity - n_charge - more;
-            if (in0) to[place0] = (uint16_t)o0;
-            if (in1) to[place1] = (uint16_t)o1;
-            n_all += begins ? more : 0;
-            n_charge += begins ? 0 : more;
+            const int n0 = n + __popc(mask0);
+            if (in0) {
+                at.number[o0] = 1;
+                out[n + __popc(mask0 & before)] = (uint16_t)o0;
+            }
+            if (in1) {
+                at.number[o1] = 1;
+                out[n0 + __popc(mask1 & before)] = (uint16_t)o1;
+            }
+            n = n0 + __popc(mask1);
         }
+    }
+    if (end == end_all) {
+        n_all = n;
+        n = 0;
     }
     for (int k = lane; k < s.n_tail[u]; k += 32) {
         const int slot = p.tail_slot[s.first_tail[u] + k];
         if (slot != 65535) at.number[slot] = 1;
     }
     if (lane) return;
-    s.n_charge[u] = n_charge;
-    s.n_all[u] = n_all;
-    s.work[u] = work_of(n_charge, n_all, s.n_tail[u], s.many_lj[u]);
+    s.charge_start[u] = charge_start;
+    s.n_charge[u] = n_outer.z + n;
+    s.n_all[u] = n_outer.x + n_all;
+    s.work[u] = work_of(s.n_charge[u], s.n_all[u], s.n_tail[u], s.many_lj[u]);
 }
 
-/* Step 3; returns the number of inner slots, the empty one included. *border: ghosts among them. */
+/* Step 3; returns the number of inner slots, the empty one included. *border: ghosts among them. A
+ * warp numbers a stretch of slots. */
 static __device__ int number_slots(const unit_arrays &p, filter_shared &s, const filter_places &at,
                                    int n_outer, int *border)
 {
-    const int each = (n_outer + UNIT_BUILDERS - 1) / UNIT_BUILDERS;
-    const int begin = min(n_outer, (int)threadIdx.x * each), end = min(n_outer, begin + each);
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int each = (n_outer + UNIT_BUILDERS - 1) / UNIT_BUILDERS * 32;
+    const int begin = warp * each, end = min(n_outer, begin + each);
     const uint32_t row_mask = (1u << p.view.row_bits) - 1, n_owned = (uint32_t)p.numbers->n_owned;
-    int mine = 0, total, ghosts = 0;
-    for (int o = begin; o < end; o++) mine += at.number[o];
-    int next = 1 + unit_scan(mine, s.scan, &total);
-    const bool fits = total + 1 <= p.view.slot_capacity;
+    const uint32_t before = (1u << lane) - 1;
     const uint32_t *outer = p.outer_slot + (size_t)blockIdx.x * p.outer_capacity;
     uint32_t *slot = p.slot + (size_t)blockIdx.x * p.view.slot_capacity;
-    for (int o = begin; o < end; o++) {
-        if (!at.number[o]) continue;
-        at.number[o] = (uint16_t)next;
-        const uint32_t word = outer[o];
-        ghosts |= (word & row_mask) >= n_owned;
-        if (fits) slot[next] = word;
-        next++;
+    int mine = 0, ghosts = 0;
+    for (int o = begin + lane; o < end; o += 32) mine += at.number[o];
+    mine = __reduce_add_sync(~0u, mine);
+    if (lane == 0) s.scan[warp] = mine;
+    __syncthreads();
+    const int other = s.scan[lane];
+    const int total = __reduce_add_sync(~0u, other);
+    int next = 1 + __reduce_add_sync(~0u, lane < warp ? other : 0);
+    const bool fits = total + 1 <= p.view.slot_capacity;
+#pragma unroll 4
+    for (int o = begin + lane; o - lane < end; o += 32) {
+        const bool wanted = o < end && at.number[o < end ? o : 0];
+        const uint32_t word = o < end ? outer[o] : 0, mask = __ballot_sync(~0u, wanted);
+        const int number = next + __popc(mask & before);
+        if (wanted) {
+            at.number[o] = (uint16_t)(16 * number);
+            if (fits) slot[number] = word;
+            ghosts |= (word & row_mask) >= n_owned;
+        }
+        next += __popc(mask);
     }
     if (threadIdx.x == 0) {
         if (fits) slot[0] = 0;
@@ -202,20 +256,27 @@ static __device__ void share_out(const unit_arrays &p, filter_shared &s, int n_u
     if (t < n_units) s.n_lanes[t] = lanes_for(s, t, s.high);
 }
 
+/* Units with much work first; several threads next to each other for each. */
+static __device__ __forceinline__ void rank_units(filter_shared &s, int n_units)
+{
+    const int mine = threadIdx.x / RANKERS, part = threadIdx.x % RANKERS;
+    const bool here = mine < n_units;
+    const float work = here ? s.work[mine] + (s.many_lj[mine] ? 1e6f : 0) : 0;
+    int rank = 0;
+    for (int u = part; here && u < n_units; u += RANKERS) {
+        const float other = s.work[u] + (s.many_lj[u] ? 1e6f : 0);
+        rank += other > work || (other == work && u < mine);
+    }
+    for (int d = 1; d < RANKERS; d <<= 1) rank += __shfl_xor_sync(~0u, rank, d);
+    if (here && part == 0) s.by_rank[rank] = mine;
+}
+
 /* Step 4: units with several Lennard-Jones atoms apart from the others, the longest first. */
 static __device__ void deal_lanes(const unit_arrays &p, filter_shared &s, int n_units)
 {
     const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
     share_out(p, s, n_units);
-    if (t < n_units) {
-        float mine = s.work[t] + (s.many_lj[t] ? 1e6f : 0);
-        int rank = 0;
-        for (int u = 0; u < n_units; u++) {
-            float other = s.work[u] + (s.many_lj[u] ? 1e6f : 0);
-            rank += other > mine || (other == mine && u < t);
-        }
-        s.by_rank[rank] = t;
-    }
+    rank_units(s, n_units);
     for (int k = t; k < MD_UNIT_THREADS; k += UNIT_BUILDERS) s.unit_of_lane[k] = IDLE;
     __syncthreads();
     if (warp == 0) {
@@ -289,32 +350,25 @@ static __device__ int words_of(const md_unit_warp &w)
     return 32 * ((w.n_tail & 65535) + (w.n_charge + 1) / 2 + (w.n_all + 1) / 2);
 }
 
-/* Outer slot of entry e of a share: all others, then charge-only; the far one beyond. */
-static __device__ __forceinline__ int entry_at(const uint16_t *inner, const unit_arrays &p,
-                                               const deal &d, int e)
-{
-    const int from_end = p.unit_capacity - 1 - (d.charge + e - d.n_all);
-    const int at = e < d.n_all ? d.all + e : from_end;
-    return e < d.n_all + d.n_charge ? inner[at] : p.outer_capacity;
-}
-
-/* Two steps a word, from `step` on. */
-static __device__ void write_steps(const unit_arrays &p, const filter_places &at,
-                                   const uint16_t *inner, const deal &d, int step, int n,
-                                   uint32_t *out)
+/* Two steps a word, from `step` on: of a lane's share all others, then charge-only ones. */
+static __device__ __forceinline__ void write_steps(const unit_arrays &p, const filter_places &at,
+                                                   const uint16_t *all, const uint16_t *charge,
+                                                   const deal &d, int step, int n, uint32_t *out)
 {
     enum { AHEAD = 8 };
+    const int last = d.n_all + d.n_charge;
     int e = d.place + step * d.stride;
-    for (int k0 = 0; k0 < n; k0 += AHEAD, e += AHEAD * d.stride) {
+    for (int k0 = 0; k0 < n; k0 += AHEAD, out += 16 * AHEAD) {
         int slot[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            slot[k] = k0 + k < n ? entry_at(inner, p, d, e + k * d.stride) : p.outer_capacity;
+        for (int k = 0; k < AHEAD; k++, e += d.stride) {
+            slot[k] = p.outer_capacity;
+            if (e < last && k0 + k < n) slot[k] = (e < d.n_all ? all : charge)[e];
+        }
 #pragma unroll
         for (int k = 0; k < AHEAD; k += 2) {
             if (k0 + k >= n) break;
-            out[16 * (k0 + k)] =
-                at.number[slot[k]] * 16u | (uint32_t)at.number[slot[k + 1]] << 20;
+            out[16 * k] = at.number[slot[k]] | (uint32_t)at.number[slot[k + 1]] << 16;
         }
     }
 }
@@ -331,14 +385,16 @@ static __device__ void write_lists(const unit_arrays &p, const filter_shared &s,
         uint32_t word = 0;
         if (e < d.n_tail) {
             int t = s.first_tail[d.unit] + d.tail + e, slot = p.tail_slot[t];
-            if (slot != 65535) word = at.number[slot] * 16u | (uint32_t)p.tail_mask[t] << 16;
+            if (slot != 65535) word = at.number[slot] | (uint32_t)p.tail_mask[t] << 16;
         }
         out[32 * k] = word;
     }
     out += 32 * n_tail;
-    const uint16_t *inner = p.inner + (size_t)(first + d.unit) * p.unit_capacity;
-    write_steps(p, at, inner, d, w.n_all, w.n_charge, out);
-    write_steps(p, at, inner, d, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
+    const int u = d.unit == IDLE ? 0 : d.unit;
+    const uint16_t *all = p.outer + (size_t)(first + u) * p.unit_capacity + d.all;
+    const uint16_t *charge = all - d.all + s.charge_start[u] + d.charge - d.n_all;
+    write_steps(p, at, all, charge, d, w.n_all, w.n_charge, out);
+    write_steps(p, at, all, charge, d, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
 }
 
 static __device__ void write_lane(const unit_arrays &p, const filter_places &at, int first,
@@ -351,7 +407,7 @@ static __device__ void write_lane(const unit_arrays &p, const filter_places &at,
         for (int a = 0; a < MD_UNIT; a++) {
             if (p.view.unit[first + d.unit][a] < 0) continue;
             int outer = p.tail_slot[begin + a];
-            if (outer != 65535) slot[a] = at.number[outer] * 16u;
+            if (outer != 65535) slot[a] = at.number[outer];
         }
     }
     p.lane[(size_t)blockIdx.x * p.view.threads + threadIdx.x] =
@@ -359,7 +415,8 @@ static __device__ void write_lane(const unit_arrays &p, const filter_places &at,
 }
 
 /*   grid     a block of units each                 thread  a slot, a unit's entry, a lane in turn
- *   reads    row, outer_*, centre, tail_*          writes  slot, n_slots, list, warp, lane, lanes
+ *   reads    row, outer*, core_bits, centre, tail_* writes  slot, n_slots, list, warp, lane, lanes;
+ *                                                           outer, where there is room for it
  */
 static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     filter(const __grid_constant__ unit_arrays p, const int4 *row)
@@ -372,22 +429,10 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     const int b = blockIdx.x, t = threadIdx.x, warp = t >> 5;
     const int first = p.view.block_start[b], n_units = p.view.block_start[b + 1] - first;
     const int n_outer = p.n_outer_slots[b];
-    const int4 centre = p.centre[b];
-    const uint32_t row_mask = (1u << p.view.row_bits) - 1;
-    const unit_scale scale = unit_scale_of(p.view.scale);
-#pragma unroll 4
-    for (int o = t; o < n_outer; o += UNIT_BUILDERS) {
-        uint32_t word = p.outer_slot[(size_t)b * p.outer_capacity + o];
-        float3 d = unit_offset(row[word & row_mask], centre, scale);
-        at.x[o] = make_float4(d.x, d.y, d.z, unit_room(d, p.rinner));
-        at.number[o] = 0;
-    }
-    if (t == 0) {
-        at.x[p.outer_capacity] = make_float4(0, 0, 0, -1e30f);
-        at.number[p.outer_capacity] = 0;
-    }
+    const unit_numbers_of mine = read_unit(p, first, n_units);
+    copy_slots(p, at, row, n_outer);
     __syncthreads();
-    load_units(p, s, at, first, n_units);
+    share_unit(s, at, mine, n_units);
     __syncthreads();
     for (int u = warp; u < n_units; u += WARPS) choose(p, s, at, first, u);
     __syncthreads();

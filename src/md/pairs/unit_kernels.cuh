@@ -13,8 +13,16 @@
 enum {
     UNIT_BUILDERS = 1024,       /* threads of a block of search and filter */
     UNIT_LEAVES = 1024,         /* leaves in reach of a block, at most */
-    UNIT_CHUNK = 64             /* entries of an outer list that a warp takes at a time */
+    UNIT_CHUNK = 64             /* band entries that a warp takes at a time */
 };
+
+/* An outer list has two parts. Its core is what was within the core radius at the search, by less
+ * than the inner one; filters take it as it is. The band is the rest, which they look at. What has
+ * left the inner radius from inside the core since costs a pair evaluated in vain, and no more. */
+static inline float unit_core_radius(float rlist, float rinner)
+{
+    return rinner - .25f * (rlist - rinner);
+}
 
 /* What a build needed, at most over all blocks. */
 typedef struct unit_need {
@@ -63,7 +71,7 @@ typedef struct unit_arrays {
     int leaf_capacity;
     int outer_capacity, unit_capacity;  /* slots of a block; entries of a unit, whole chunks */
     int candidates;                     /* of a warp's units, at most; a multiple of 32 */
-    float rlist, rinner;
+    float rlist, rinner, rcore;
     const unit_numbers *numbers;
     const int *leaf_row;
     const uint32_t *row_word, *row_gid;
@@ -79,12 +87,13 @@ typedef struct unit_arrays {
     int4 *centre;                       /* [n_blocks] */
     uint32_t *outer_slot;               /* [n_blocks][outer_capacity] words of rows */
     int *n_outer_slots;                 /* [n_blocks] */
-    uint16_t *outer;                    /* [n_units][unit_capacity] slots: charge-only partners from
-                                           the end backwards, all others from the beginning; both
-                                           padded to whole chunks with slot outer_capacity; entry k
-                                           of a chunk at unit_chunk_place(k) */
-    uint16_t *inner;                    /* the same, of the last filter, unpadded */
-    int2 *n_outer;                      /* [n_units] all others, charge-only */
+    uint32_t *core_bits;                /* [n_blocks][outer_capacity / 32] slots in a unit's core */
+    /* [n_units][unit_capacity] slots. From the beginning: the core of all others, room for as many
+     * as their band has, the core of charge-only partners, room likewise; from the end backwards:
+     * the band of all others, of charge-only ones, both padded to whole chunks with slot
+     * outer_capacity. A filter puts what it finds in the bands into that room. */
+    uint16_t *outer;
+    int4 *n_outer;                      /* [n_units] core and band of all others, of charge-only */
     uint32_t *slot, *list, *lanes;
     int *n_slots;
     md_unit_warp *warp;
@@ -105,11 +114,15 @@ cudaError_t unit_prepare_search(int shared_bytes, int *static_bytes);
 cudaError_t unit_prepare_filter(int shared_bytes, int *static_bytes);
 
 #ifdef __CUDACC__
-/* Where entry k of a chunk is in memory: word l, which lane l reads, holds l and l + 32. So lanes
- * side by side have entries side by side, whose slots are in few banks twice. */
-static __device__ __forceinline__ int unit_chunk_place(int k)
+static __device__ __forceinline__ int unit_chunks_end(int n)
 {
-    return 2 * (k & 31) + (k >> 5);
+    return (n + UNIT_CHUNK - 1) / UNIT_CHUNK * UNIT_CHUNK;
+}
+
+/* Where the core of charge-only partners begins in a unit's outer list. */
+static __device__ __forceinline__ int unit_charge_start(int n_core_all, int n_band_all)
+{
+    return n_core_all + n_band_all;
 }
 
 /* Sum of v over the threads before this one; *total over all of them. Uses shared[32]; a barrier

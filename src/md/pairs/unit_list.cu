@@ -23,7 +23,7 @@ enum {
 enum list_memory {
     LEAF_ROW, ROW_WORD, ROW_GID, ROW_CHARGE_ONLY, UNIT, BLOCK_START, TAIL, TAIL_ROW, TAIL_MASK,
     TAIL_GID, UNIT_NOW, TAIL_NOW, TAIL_GID_NOW, TAIL_SLOT, LEAF_AT, LEAF_HALF, CANDIDATE, CENTRE,
-    OUTER_SLOT, N_OUTER_SLOTS, OUTER, INNER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES,
+    OUTER_SLOT, N_OUTER_SLOTS, CORE_BITS, OUTER, N_OUTER, SLOT, N_SLOTS, LIST, WARP, LANE, LANES,
     NEED, NUMBERS, CUT, KEY, SORTED, ORDER, OTHER_ORDER, SORT_TEMP, GHOST_KEY, GHOST_SORTED, GHOST,
     GHOST_ORDER, N_MEMORY
 };
@@ -178,9 +178,9 @@ static sundog_status reserve(md_unit_lists *l)
         blocks * sizeof(int4),
         blocks * (size_t)a->outer_capacity * sizeof(uint32_t),
         blocks * sizeof(int),
+        blocks * (size_t)(a->outer_capacity / 32) * sizeof(uint32_t),
         units * (size_t)a->unit_capacity * sizeof(uint16_t),
-        units * (size_t)a->unit_capacity * sizeof(uint16_t),
-        units * sizeof(int2),
+        units * sizeof(int4),
         blocks * (size_t)a->view.slot_capacity * sizeof(uint32_t),
         blocks * sizeof(int),
         (blocks * (size_t)a->view.list_capacity + READ_AHEAD) * sizeof(uint32_t),
@@ -226,9 +226,9 @@ static void set_pointers(md_unit_lists *l)
     a->centre = (int4 *)m[CENTRE].d;
     a->outer_slot = (uint32_t *)m[OUTER_SLOT].d;
     a->n_outer_slots = (int *)m[N_OUTER_SLOTS].d;
+    a->core_bits = (uint32_t *)m[CORE_BITS].d;
     a->outer = (uint16_t *)m[OUTER].d;
-    a->inner = (uint16_t *)m[INNER].d;
-    a->n_outer = (int2 *)m[N_OUTER].d;
+    a->n_outer = (int4 *)m[N_OUTER].d;
     a->slot = (uint32_t *)m[SLOT].d;
     a->n_slots = (int *)m[N_SLOTS].d;
     a->list = (uint32_t *)m[LIST].d;
@@ -303,6 +303,7 @@ static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
     if (n_leaves > a->leaf_capacity) a->leaf_capacity = n_leaves + n_leaves / 8;
     a->rlist = (float)l->options.rlist;
     a->rinner = (float)l->options.rinner;
+    a->rcore = unit_core_radius(a->rlist, a->rinner);
     a->view.n_blocks = l->plan.n_blocks;
     a->view.threads = choose_threads(l);
     a->view.row_bits = l->plan.row_bits;

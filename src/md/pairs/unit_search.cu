@@ -4,7 +4,8 @@
  * the rows within rlist of a box around eight of its units: they get slots, in the order of the
  * leaves, so that 32 slots next to each other are near each other: a group. Then a warp takes up to
  * four units, writes down what is within reach of a box around them, asking groups' boxes first,
- * and goes through that with each of the four.
+ * and goes through that with each of the four. What is within the core radius of a unit goes to the
+ * core of its list, the rest to its band (unit_kernels.cuh).
  *
  * Rows of a unit's tail are met on the way like all others: their global numbers are in a short
  * range, and who is in it is looked up.
@@ -179,7 +180,14 @@ typedef struct search_slots {
     float4 *x;                  /* [outer slots] relative to the centre; unit_room for rlist */
     uint32_t *id;               /* [outer slots] global number, 31 bits | charge only << 31 */
     float4 *group_centre, *group_half;  /* [outer slots / 32] */
+    uint8_t *core;              /* [outer slots] 1: in the core of a unit's list */
 } search_slots;
+
+/* Candidates of a warp's units: charge-only ones from the end of their room backwards. */
+typedef struct search_candidates {
+    uint16_t *at;
+    int n_all, n_charge;
+} search_candidates;
 
 /* Rows of the leaves within reach of a box of eight units, as bits. */
 static __device__ void choose_rows(const unit_arrays &p, const int4 *row, search_shared &s,
@@ -239,6 +247,7 @@ static __device__ int fill_slots(const unit_arrays &p, const int4 *row, search_s
             int place = s.leaf_first[c] + __popc(s.leaf_mask[c] & ((1u << lane) - 1));
             float3 d = unit_offset(row[r[k]], s.centre, scale);
             slots.x[place] = make_float4(d.x, d.y, d.z, unit_room(d, p.rlist));
+            slots.core[place] = 0;
             slots.id[place] =
                 (p.row_gid[r[k]] & 0x7fffffffu) | (uint32_t)p.row_charge_only[r[k]] << 31;
             out[place] = p.row_word[r[k]];
@@ -270,102 +279,130 @@ static __device__ bool note_tail(const unit_arrays &p, int4 tail, int slot)
     return false;
 }
 
-/* Slots within rlist of a box around units [u, end) of the block, by one warp, into candidate[];
- * returns how many there are, which may be more than there is room for. */
-static __device__ int find_candidates(const unit_arrays &p, const search_shared &s, int u, int end,
-                                      int n_slots, const search_slots &slots, uint16_t *candidate)
+/* Slots within rlist of a box around units [u, end) of the block, by one warp. There may be more
+ * than there is room for: the numbers say so. */
+static __device__ search_candidates find_candidates(const unit_arrays &p, const search_shared &s,
+                                                    int u, int end, int n_slots,
+                                                    const search_slots &slots)
 {
-    const int lane = threadIdx.x & 31, n_own = (end - u) * MD_UNIT;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, n_own = (end - u) * MD_UNIT;
+    const size_t room = (size_t)blockIdx.x * (UNIT_BUILDERS / 32) + warp;
+    const uint32_t before = (1u << lane) - 1;
     const float reach2 = p.rlist * p.rlist;
     const float4 w = s.own[u * MD_UNIT + (lane < n_own ? lane : 0)];
     float3 lo, hi;
     warp_box(make_float3(w.x, w.y, w.z), &lo, &hi);
     const float4 centre = middle(lo, hi), half = half_size(lo, hi);
-    int n = 0;
+    search_candidates c = {p.candidate + room * p.candidates, 0, 0};
     for (int g0 = 0; g0 * 32 < n_slots; g0 += 32) {
         bool near = false;
         if ((g0 + lane) * 32 < n_slots) {
-            float4 c = slots.group_centre[g0 + lane], h = slots.group_half[g0 + lane];
+            float4 m = slots.group_centre[g0 + lane], h = slots.group_half[g0 + lane];
             h.x += half.x;
             h.y += half.y;
             h.z += half.z;
-            near = gap2(c.x, c.y, c.z, centre, h) < reach2;
+            near = gap2(m.x, m.y, m.z, centre, h) < reach2;
         }
         for (uint32_t groups = __ballot_sync(~0u, near); groups; groups &= groups - 1) {
             const int o = (g0 + __ffs(groups) - 1) * 32 + lane;
             const float4 v = slots.x[o < n_slots ? o : 0];
             const bool in = o < n_slots && gap2(v.x, v.y, v.z, centre, half) < reach2;
+            const bool charge = slots.id[o < n_slots ? o : 0] >> 31;
             const uint32_t mask = __ballot_sync(~0u, in);
-            const int place = n + __popc(mask & ((1u << lane) - 1));
-            if (in && place < p.candidates) candidate[place] = (uint16_t)o;
-            n += __popc(mask);
+            const uint32_t charges = __ballot_sync(~0u, in && charge);
+            const int place_all = c.n_all + __popc(mask & ~charges & before);
+            const int place_charge = p.candidates - 1 - c.n_charge - __popc(charges & before);
+            const int place = charge ? place_charge : place_all;
+            if (in && place >= 0 && place < p.candidates) c.at[place] = (uint16_t)o;
+            c.n_all += __popc(mask & ~charges);
+            c.n_charge += __popc(charges);
         }
     }
     __syncwarp();
-    return n;
+    return c;
 }
 
-static __device__ __forceinline__ int chunks_end(int n)
-{
-    return (n + UNIT_CHUNK - 1) / UNIT_CHUNK * UNIT_CHUNK;
-}
+/* A unit while its list is made. */
+typedef struct search_unit {
+    float4 own[MD_UNIT];
+    int4 tail;
+    uint16_t *out;
+    int n_core, n_band;         /* places taken so far, from both ends */
+} search_unit;
 
-/* Where the k-th of all others, or of the charge-only ones, is in a unit's outer list. */
-static __device__ __forceinline__ int entry_place(int k, bool charge, int capacity)
-{
-    const int chunk = k & ~(UNIT_CHUNK - 1);
-    return (charge ? capacity - chunk - UNIT_CHUNK : chunk) + unit_chunk_place(k - chunk);
-}
-
-/* The outer list of unit u of the block, by one warp, from its candidates. */
-static __device__ void list_unit(const unit_arrays &p, const search_shared &s, int first, int u,
-                                 const search_slots &slots, const uint16_t *candidate, int n)
+/* The entries of one sort among n candidates, `step` apart from each other. */
+static __device__ __forceinline__ void list_sort(const unit_arrays &p, const search_slots &slots,
+                                                 const uint16_t *candidate, int step, int n,
+                                                 search_unit &unit)
 {
     enum { AHEAD = 4 };
     const int lane = threadIdx.x & 31, capacity = p.unit_capacity;
     const uint32_t before = (1u << lane) - 1;
-    const int4 tail = s.tail[u];
-    uint16_t *out = p.outer + (size_t)(first + u) * capacity;
-    float4 own[MD_UNIT];
-    for (int a = 0; a < MD_UNIT; a++) own[a] = unit_centre_of(s.own[u * MD_UNIT + a]);
-    int n_all = 0, n_charge = 0;
-    for (int k0 = lane; k0 - lane < n; k0 += 32 * AHEAD) {
+    const float core_room = p.rcore * p.rcore - p.rlist * p.rlist;
+    for (int k0 = 0; k0 < n; k0 += 32 * AHEAD) {
         int slot[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) slot[k] = k0 + 32 * k < n ? candidate[k0 + 32 * k] : -1;
+        for (int k = 0; k < AHEAD; k++) {
+            const int at = k0 + 32 * k + lane;
+            slot[k] = at < n ? candidate[step * at] : -1;
+        }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            if (k0 - lane + 32 * k >= n) break;
+            if (k0 + 32 * k >= n) break;
             const bool here = slot[k] >= 0;
             const int o = here ? slot[k] : 0;
             const float4 v = slots.x[o];
-            const uint32_t id = slots.id[o];
-            bool in = here && unit_near(own, v) < v.w;
-            if (here && (id & 0x7fffffffu) - (uint32_t)tail.z <= (uint32_t)tail.w &&
-                note_tail(p, tail, o))
-                in = false;
-            const uint32_t mask = __ballot_sync(~0u, in), charge = __ballot_sync(~0u, id >> 31);
-            const uint32_t mine = mask & (id >> 31 ? charge : ~charge);
-            const int place = __popc(mine & before);
-            const int at = entry_place(id >> 31 ? n_charge + place : n_all + place, id >> 31,
-                                       capacity);
-            n_all += __popc(mask & ~charge);
-            n_charge += __popc(mask & charge);
-            if (in && n_all + n_charge <= capacity) out[at] = (uint16_t)o;
+            const uint32_t id = slots.id[o] & 0x7fffffffu;
+            const float near = unit_near(unit.own, v);
+            bool in = here && near < v.w, core = here && near < v.w + core_room;
+            if (here && id - (uint32_t)unit.tail.z <= (uint32_t)unit.tail.w &&
+                note_tail(p, unit.tail, o))
+                in = core = false;
+            const uint32_t cores = __ballot_sync(~0u, core);
+            const uint32_t bands = __ballot_sync(~0u, in) ^ cores;
+            const int rank = __popc((core ? cores : bands) & before);
+            const int place = core ? unit.n_core + rank : capacity - 1 - unit.n_band - rank;
+            unit.n_core += __popc(cores);
+            unit.n_band += __popc(bands);
+            if (in && unit.n_core + unit.n_band <= capacity) unit.out[place] = (uint16_t)o;
+            if (core) slots.core[o] = 1;
         }
     }
-    const int all_end = chunks_end(n_all), charge_end = chunks_end(n_charge);
-    const bool fits = all_end + charge_end <= capacity;
-    if (fits) {
-        for (int k = n_all + lane; k < all_end; k += 32)
-            out[entry_place(k, false, capacity)] = (uint16_t)p.outer_capacity;
-        for (int k = n_charge + lane; k < charge_end; k += 32)
-            out[entry_place(k, true, capacity)] = (uint16_t)p.outer_capacity;
-    }
-    if (lane) return;
-    p.n_outer[first + u] = fits ? make_int2(n_all, n_charge) : make_int2(0, 0);
+}
+
+/* Fills the last chunk of a band. */
+static __device__ __forceinline__ void pad_band(const unit_arrays &p, search_unit &unit)
+{
+    const int end = unit_chunks_end(unit.n_band);
+    for (int k = unit.n_band + (threadIdx.x & 31); k < end && k < p.unit_capacity; k += 32)
+        unit.out[p.unit_capacity - 1 - k] = (uint16_t)p.outer_capacity;
+    unit.n_band = end;
+}
+
+/* The outer list of unit u of the block, by one warp, from its candidates. */
+static __device__ void list_unit(const unit_arrays &p, const search_shared &s, int first, int u,
+                                 const search_slots &slots, const search_candidates &from)
+{
+    search_unit unit;
+    unit.tail = s.tail[u];
+    unit.out = p.outer + (size_t)(first + u) * p.unit_capacity;
+    unit.n_core = unit.n_band = 0;
+    for (int a = 0; a < MD_UNIT; a++) unit.own[a] = unit_centre_of(s.own[u * MD_UNIT + a]);
+    list_sort(p, slots, from.at, 1, from.n_all, unit);
+    const int core_all = unit.n_core, band_all = unit.n_band;
+    pad_band(p, unit);
+    const int start = unit_charge_start(core_all, band_all), bands_before = unit.n_band;
+    unit.n_core = start;
+    list_sort(p, slots, from.at + p.candidates - 1, -1, from.n_charge, unit);
+    const int core_charge = unit.n_core - start, band_charge = unit.n_band - bands_before;
+    pad_band(p, unit);
+    if (threadIdx.x & 31) return;
+    const int need = start + core_charge + band_charge + unit.n_band;
+    const bool fits = need <= p.unit_capacity;
+    p.n_outer[first + u] =
+        fits ? make_int4(core_all, band_all, core_charge, band_charge) : make_int4(0, 0, 0, 0);
     if (fits) return;
-    atomicMax(&p.need->unit_list, all_end + charge_end);
+    atomicMax(&p.need->unit_list, need);
     p.need->overflow = 1;
 }
 
@@ -375,20 +412,33 @@ static __device__ void list_units(const unit_arrays &p, const search_shared &s, 
 {
     const int warp = threadIdx.x >> 5, WARPS = UNIT_BUILDERS / 32;
     const int u = n_units * warp / WARPS, end = n_units * (warp + 1) / WARPS;
-    uint16_t *candidate = p.candidate + ((size_t)blockIdx.x * WARPS + warp) * p.candidates;
     if (u == end) return;
-    int n = find_candidates(p, s, u, end, n_slots, slots, candidate);
+    search_candidates c = find_candidates(p, s, u, end, n_slots, slots);
+    const int n = c.n_all + c.n_charge;
     if ((threadIdx.x & 31) == 0) {
         atomicMax(&p.need->candidates, n);
         if (n > p.candidates) p.need->overflow = 1;
     }
-    if (n > p.candidates) n = 0;
-    for (int k = u; k < end; k++) list_unit(p, s, first, k, slots, candidate, n);
+    if (n > p.candidates) c.n_all = c.n_charge = 0;
+    for (int k = u; k < end; k++) list_unit(p, s, first, k, slots, c);
+}
+
+/* Slots in any core, as bits. */
+static __device__ void write_cores(const unit_arrays &p, int n_slots, const search_slots &slots)
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, n_groups = p.outer_capacity / 32;
+    uint32_t *out = p.core_bits + (size_t)blockIdx.x * n_groups;
+    for (int g = warp; g * 32 < n_slots; g += UNIT_BUILDERS / 32) {
+        const int o = g * 32 + lane;
+        const uint32_t bits = __ballot_sync(~0u, o < n_slots && slots.core[o]);
+        if (lane == 0) out[g] = bits;
+    }
 }
 
 /* Outer slots and lists of one block of units.
  *   grid     a block of units each          thread  a leaf, a row, a slot in turn
- *   reads    row, plan, leaf_at, leaf_half  writes  centre, outer_*, n_outer*, tail_slot, need
+ *   reads    row, plan, leaf_at, leaf_half  writes  centre, outer*, n_outer*, core_bits,
+ *                                                   tail_slot, need
  */
 static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     search(const __grid_constant__ unit_arrays p, const int4 *row)
@@ -398,7 +448,9 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     const int n_groups = p.outer_capacity / 32;
     const search_slots slots = {dynamic,
                                 (uint32_t *)(dynamic + p.outer_capacity + 2 * n_groups),
-                                dynamic + p.outer_capacity, dynamic + p.outer_capacity + n_groups};
+                                dynamic + p.outer_capacity, dynamic + p.outer_capacity + n_groups,
+                                (uint8_t *)(dynamic + p.outer_capacity + 2 * n_groups) +
+                                    4 * p.outer_capacity};
     if (p.need->held) return;
     const int b = blockIdx.x, first = p.view.block_start[b];
     const int n_units = p.view.block_start[b + 1] - first;
@@ -420,11 +472,13 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     }
     if (!fits) n_slots = 0;
     list_units(p, s, first, n_units, n_slots, slots);
+    __syncthreads();
+    write_cores(p, n_slots, slots);
 }
 
 size_t unit_search_bytes(int outer_capacity)
 {
-    return (size_t)outer_capacity * (sizeof(float4) + sizeof(uint32_t)) +
+    return (size_t)outer_capacity * (sizeof(float4) + sizeof(uint32_t) + sizeof(uint8_t)) +
            (size_t)(outer_capacity / 32) * 2 * sizeof(float4);
 }
 

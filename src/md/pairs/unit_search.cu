@@ -176,22 +176,53 @@ static __device__ int find_leaves(const unit_arrays &p, search_shared &s)
     return n;
 }
 
+/* Boxes of eight units that each leaf is within reach of, as bits. Rectangular periods wrap axis by
+ * axis, which is right for leaves of any size; in skewed ones all boxes are asked. */
+static __device__ void mask_leaves(const unit_arrays &p, search_shared &s, int n_leaves, int n_sub)
+{
+    const int t = threadIdx.x;
+    if (t >= n_leaves) return;
+    const unit_scale scale = s.scale;
+    const unit_planes planes = unit_planes_of(scale);
+    const float3 d = unit_offset(p.leaf_at[s.leaf[t]], s.centre, scale);
+    const float4 h = p.leaf_half[s.leaf[t]];
+    uint32_t mask = 0;
+    for (int b = 0; b < n_sub; b++) {
+        const float4 c = s.sub_centre[b], both = s.sub_half[b];
+        float x = fabsf(d.x - c.x), y = fabsf(d.y - c.y), z = fabsf(d.z - c.z);
+        x = fmaxf(fminf(x, fabsf(x - 2 * planes.half[0])) - (h.x + both.x), 0);
+        y = fmaxf(fminf(y, fabsf(y - 2 * planes.half[1])) - (h.y + both.y), 0);
+        z = fmaxf(fminf(z, fabsf(z - 2 * planes.half[2])) - (h.z + both.z), 0);
+        const bool near = planes.skewed || x * x + y * y + z * z < p.rlist * p.rlist;
+        mask |= (uint32_t)near << b;
+    }
+    s.leaf_mask[t] = mask;
+}
+
 typedef struct search_slots {
-    float4 *x;                  /* [outer slots] relative to the centre; unit_room for rlist */
-    uint32_t *id;               /* [outer slots] global number, 31 bits | charge only << 31 */
+    float4 *x;                  /* [outer slots + 1] relative to the centre; unit_room for rlist;
+                                   the last, and those that fill the last group, are far away */
+    uint32_t *id;               /* the same: global number, 31 bits | charge only << 31 */
     float4 *group_centre, *group_half;  /* [outer slots / 32] */
     uint8_t *core;              /* [outer slots] 1: in the core of a unit's list */
 } search_slots;
 
-/* Candidates of a warp's units: charge-only ones from the end of their room backwards. */
+static __device__ __forceinline__ void set_far(const search_slots &slots, int o)
+{
+    slots.x[o] = make_float4(1e9f, 1e9f, 1e9f, -1e30f);
+    slots.id[o] = ~0u;
+}
+
+/* Candidates of a warp's units: charge-only ones from the end of their room backwards; both padded
+ * with slot outer_capacity, to whole rows of a warp. */
 typedef struct search_candidates {
     uint16_t *at;
     int n_all, n_charge;
 } search_candidates;
 
-/* Rows of the leaves within reach of a box of eight units, as bits. */
+/* Rows of the leaves within reach of a box of eight units, as bits in place of boxes. */
 static __device__ void choose_rows(const unit_arrays &p, const int4 *row, search_shared &s,
-                                   int n_leaves, int n_sub)
+                                   int n_leaves)
 {
     enum { AHEAD = 4, WARPS = UNIT_BUILDERS / 32 };
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -211,9 +242,12 @@ static __device__ void choose_rows(const unit_arrays &p, const int4 *row, search
         for (int k = 0; k < AHEAD; k++) {
             float3 d = unit_offset(at[k], s.centre, scale);
             bool in = false;
-            for (int b = 0; b < n_sub && !in; b++)
-                in = r[k] >= 0 && gap2(d.x, d.y, d.z, s.sub_centre[b], s.sub_half[b]) < reach2;
-            uint32_t mask = __ballot_sync(~0u, in);
+            uint32_t boxes = c0 + k * WARPS < n_leaves ? s.leaf_mask[c0 + k * WARPS] : 0;
+            for (; boxes; boxes &= boxes - 1) {
+                const int b = __ffs((int)boxes) - 1;
+                in |= gap2(d.x, d.y, d.z, s.sub_centre[b], s.sub_half[b]) < reach2;
+            }
+            uint32_t mask = __ballot_sync(~0u, in && r[k] >= 0);
             if (lane == 0 && c0 + k * WARPS < n_leaves) s.leaf_mask[c0 + k * WARPS] = mask;
         }
     }
@@ -253,6 +287,9 @@ static __device__ int fill_slots(const unit_arrays &p, const int4 *row, search_s
             out[place] = p.row_word[r[k]];
         }
     }
+    if (t == 0) set_far(slots, p.outer_capacity);
+    if (t >= 32 && t < 64 && (total & 31) && t - 32 >= (total & 31))
+        set_far(slots, total / 32 * 32 + t - 32);
     __syncthreads();
     for (int g = warp; g * 32 < total; g += WARPS) {
         float4 v = slots.x[min(g * 32 + lane, total - 1)];
@@ -304,10 +341,10 @@ static __device__ search_candidates find_candidates(const unit_arrays &p, const 
             near = gap2(m.x, m.y, m.z, centre, h) < reach2;
         }
         for (uint32_t groups = __ballot_sync(~0u, near); groups; groups &= groups - 1) {
-            const int o = (g0 + __ffs(groups) - 1) * 32 + lane;
-            const float4 v = slots.x[o < n_slots ? o : 0];
-            const bool in = o < n_slots && gap2(v.x, v.y, v.z, centre, half) < reach2;
-            const bool charge = slots.id[o < n_slots ? o : 0] >> 31;
+            const int o = (g0 + __ffs((int)groups) - 1) * 32 + lane;
+            const float4 v = slots.x[o];
+            const bool in = gap2(v.x, v.y, v.z, centre, half) < reach2;
+            const bool charge = slots.id[o] >> 31;
             const uint32_t mask = __ballot_sync(~0u, in);
             const uint32_t charges = __ballot_sync(~0u, in && charge);
             const int place_all = c.n_all + __popc(mask & ~charges & before);
@@ -318,6 +355,14 @@ static __device__ search_candidates find_candidates(const unit_arrays &p, const 
             c.n_charge += __popc(charges);
         }
     }
+    const int end_all = (c.n_all + 31) & ~31, end_charge = (c.n_charge + 31) & ~31;
+    if (end_all + end_charge <= p.candidates) {
+        const int k = c.n_all + lane, m = c.n_charge + lane;
+        if (k < end_all) c.at[k] = (uint16_t)p.outer_capacity;
+        if (m < end_charge) c.at[p.candidates - 1 - m] = (uint16_t)p.outer_capacity;
+    }
+    c.n_all = end_all;
+    c.n_charge = end_charge;
     __syncwarp();
     return c;
 }
@@ -331,40 +376,40 @@ typedef struct search_unit {
 } search_unit;
 
 /* The entries of one sort among n candidates, `step` apart from each other. */
+template <int STEP>
 static __device__ __forceinline__ void list_sort(const unit_arrays &p, const search_slots &slots,
-                                                 const uint16_t *candidate, int step, int n,
+                                                 const uint16_t *candidate, int n,
                                                  search_unit &unit)
 {
     enum { AHEAD = 4 };
     const int lane = threadIdx.x & 31, capacity = p.unit_capacity;
     const uint32_t before = (1u << lane) - 1;
+    const uint32_t lowest = (uint32_t)unit.tail.z | (STEP < 0 ? 1u << 31 : 0);
     const float core_room = p.rcore * p.rcore - p.rlist * p.rlist;
-    for (int k0 = 0; k0 < n; k0 += 32 * AHEAD) {
+    uint16_t *out = unit.out;
+    asm volatile("" : "+l"(out));       /* else worked out anew for every entry */
+    candidate += STEP * lane;
+    for (int k0 = 0; k0 < n; k0 += 32 * AHEAD, candidate += STEP * 32 * AHEAD) {
         int slot[AHEAD];
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int at = k0 + 32 * k + lane;
-            slot[k] = at < n ? candidate[step * at] : -1;
-        }
+        for (int k = 0; k < AHEAD; k++)
+            slot[k] = k0 + 32 * k < n ? candidate[STEP * 32 * k] : p.outer_capacity;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             if (k0 + 32 * k >= n) break;
-            const bool here = slot[k] >= 0;
-            const int o = here ? slot[k] : 0;
+            const int o = slot[k];
             const float4 v = slots.x[o];
-            const uint32_t id = slots.id[o] & 0x7fffffffu;
-            const float near = unit_near(unit.own, v);
-            bool in = here && near < v.w, core = here && near < v.w + core_room;
-            if (here && id - (uint32_t)unit.tail.z <= (uint32_t)unit.tail.w &&
-                note_tail(p, unit.tail, o))
-                in = core = false;
+            float near = unit_near(unit.own, v);
+            const bool perhaps = slots.id[o] - lowest <= (uint32_t)unit.tail.w;
+            if (__any_sync(~0u, perhaps) && perhaps && note_tail(p, unit.tail, o)) near = 1e30f;
+            const bool in = near < v.w, core = near < v.w + core_room;
             const uint32_t cores = __ballot_sync(~0u, core);
             const uint32_t bands = __ballot_sync(~0u, in) ^ cores;
             const int rank = __popc((core ? cores : bands) & before);
             const int place = core ? unit.n_core + rank : capacity - 1 - unit.n_band - rank;
             unit.n_core += __popc(cores);
             unit.n_band += __popc(bands);
-            if (in && unit.n_core + unit.n_band <= capacity) unit.out[place] = (uint16_t)o;
+            if (in && unit.n_core + unit.n_band <= capacity) out[place] = (uint16_t)o;
             if (core) slots.core[o] = 1;
         }
     }
@@ -388,12 +433,12 @@ static __device__ void list_unit(const unit_arrays &p, const search_shared &s, i
     unit.out = p.outer + (size_t)(first + u) * p.unit_capacity;
     unit.n_core = unit.n_band = 0;
     for (int a = 0; a < MD_UNIT; a++) unit.own[a] = unit_centre_of(s.own[u * MD_UNIT + a]);
-    list_sort(p, slots, from.at, 1, from.n_all, unit);
+    list_sort<1>(p, slots, from.at, from.n_all, unit);
     const int core_all = unit.n_core, band_all = unit.n_band;
     pad_band(p, unit);
     const int start = unit_charge_start(core_all, band_all), bands_before = unit.n_band;
     unit.n_core = start;
-    list_sort(p, slots, from.at + p.candidates - 1, -1, from.n_charge, unit);
+    list_sort<-1>(p, slots, from.at + p.candidates - 1, from.n_charge, unit);
     const int core_charge = unit.n_core - start, band_charge = unit.n_band - bands_before;
     pad_band(p, unit);
     if (threadIdx.x & 31) return;
@@ -446,11 +491,10 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     extern __shared__ float4 dynamic[];
     __shared__ search_shared s;
     const int n_groups = p.outer_capacity / 32;
+    float4 *groups = dynamic + p.outer_capacity + 1;
     const search_slots slots = {dynamic,
-                                (uint32_t *)(dynamic + p.outer_capacity + 2 * n_groups),
-                                dynamic + p.outer_capacity, dynamic + p.outer_capacity + n_groups,
-                                (uint8_t *)(dynamic + p.outer_capacity + 2 * n_groups) +
-                                    4 * p.outer_capacity};
+                                (uint32_t *)(groups + 2 * n_groups), groups, groups + n_groups,
+                                (uint8_t *)(groups + 2 * n_groups) + 4 * (p.outer_capacity + 1)};
     if (p.need->held) return;
     const int b = blockIdx.x, first = p.view.block_start[b];
     const int n_units = p.view.block_start[b + 1] - first;
@@ -458,7 +502,9 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     __syncthreads();
     int n_leaves = find_leaves(p, s), n_slots = 0;
     if (n_leaves <= UNIT_LEAVES) {
-        choose_rows(p, row, s, n_leaves, (n_units + SUB - 1) / SUB);
+        mask_leaves(p, s, n_leaves, (n_units + SUB - 1) / SUB);
+        __syncthreads();
+        choose_rows(p, row, s, n_leaves);
         __syncthreads();
         n_slots = fill_slots(p, row, s, n_leaves, slots);
     }
@@ -478,7 +524,8 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
 
 size_t unit_search_bytes(int outer_capacity)
 {
-    return (size_t)outer_capacity * (sizeof(float4) + sizeof(uint32_t) + sizeof(uint8_t)) +
+    return (size_t)(outer_capacity + 1) *
+               (sizeof(float4) + sizeof(uint32_t) + sizeof(uint8_t)) +
            (size_t)(outer_capacity / 32) * 2 * sizeof(float4);
 }
 

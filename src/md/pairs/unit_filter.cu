@@ -20,8 +20,10 @@
 enum {
     WARPS = UNIT_BUILDERS / 32,
     IDLE = 255,
-    LANES_A_UNIT = MD_UNIT_MOST / 32,       /* units that one lane looks at */
-    RANKERS = UNIT_BUILDERS / MD_UNIT_MOST  /* threads that find the rank of a unit */
+    NONE = 65535,                           /* no slot */
+    UNITS_A_LANE = MD_UNIT_MOST / 32,
+    PLACERS = UNIT_BUILDERS / MD_UNIT_MOST, /* threads that find a unit's lanes */
+    ROWS_AHEAD = 8                          /* of 32 slots each, while they are numbered */
 };
 
 /* Instructions of the force kernel an entry, times 3 atoms, about (docs/pair-lists-on-gpus.md). */
@@ -31,16 +33,14 @@ static __device__ __forceinline__ float work_of(int n_charge, int n_all, int n_t
 }
 
 typedef struct filter_shared {
-    float4 own[MD_UNIT_MOST][MD_UNIT];
-    int4 n_outer[MD_UNIT_MOST];
+    int4 n_outer[MD_UNIT_MOST], slot[MD_UNIT_MOST];     /* slot: of the unit's atoms, or NONE */
     int n_charge[MD_UNIT_MOST], n_all[MD_UNIT_MOST], first_tail[MD_UNIT_MOST];
     int n_tail[MD_UNIT_MOST], many_lj[MD_UNIT_MOST];
-    int by_rank[MD_UNIT_MOST], first_lane[MD_UNIT_MOST], n_lanes[MD_UNIT_MOST];
-    int charge_start[MD_UNIT_MOST];         /* in the unit's outer list */
-    float work[MD_UNIT_MOST];
+    int first_lane[MD_UNIT_MOST], n_lanes[MD_UNIT_MOST];
+    int charge_start[MD_UNIT_MOST];                     /* in the unit's outer list */
+    float work[MD_UNIT_MOST], rank[MD_UNIT_MOST];       /* units of higher rank come first */
     uint8_t unit_of_lane[MD_UNIT_THREADS];
-    int scan[32], fits[32], words[32];
-    float low, high;
+    int wanted[WARPS], fits[2][WARPS], words[WARPS];
 } filter_shared;
 
 typedef struct filter_places {
@@ -48,62 +48,70 @@ typedef struct filter_places {
     uint16_t *number;           /* the same: 16 times the inner number, from 1; 0: not wanted */
 } filter_places;
 
-/* What of a unit is asked for again and again; a thread has one. */
-typedef struct unit_numbers_of {
-    int2 tail;
-    int4 unit, n_outer;
-    int slot[MD_UNIT];
-} unit_numbers_of;
-
-static __device__ __forceinline__ unit_numbers_of read_unit(const unit_arrays &p, int first,
-                                                            int n_units)
-{
-    unit_numbers_of n = {{0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0}};
-    const int u = threadIdx.x;
-    if (u >= n_units) return n;
-    n.tail = p.tail[first + u];
-    n.unit = ((const int4 *)p.view.unit)[first + u];
-    n.n_outer = p.n_outer[first + u];
-    const int row[MD_UNIT] = {n.unit.x, n.unit.y, n.unit.z};
-    for (int a = 0; a < MD_UNIT; a++) {
-        const int slot = p.tail_slot[n.tail.x + (row[a] >= 0 ? a : 0)];
-        n.slot[a] = slot == 65535 ? 0 : slot;
-    }
-    return n;
-}
-
-static __device__ __forceinline__ void share_unit(filter_shared &s, const filter_places &at,
-                                                  const unit_numbers_of &n, int n_units)
+/* What of the units is asked for again and again. */
+static __device__ __forceinline__ void load_units(const unit_arrays &p, filter_shared &s, int first,
+                                                  int n_units)
 {
     const int u = threadIdx.x;
+    if (u < MD_UNIT_THREADS) s.unit_of_lane[u] = IDLE;
     if (u >= n_units) return;
-    s.first_tail[u] = n.tail.x;
-    s.n_tail[u] = n.tail.y - n.tail.x;
-    s.many_lj[u] = n.unit.w;
-    s.n_outer[u] = n.n_outer;
-    for (int a = 0; a < MD_UNIT; a++) s.own[u][a] = unit_centre_of(at.x[n.slot[a]]);
+    const int2 tail = p.tail[first + u];
+    const int4 unit = ((const int4 *)p.view.unit)[first + u];
+    const uint16_t *slot = p.tail_slot + tail.x;
+    s.n_outer[u] = p.n_outer[first + u];
+    s.first_tail[u] = tail.x;
+    s.n_tail[u] = tail.y - tail.x;
+    s.many_lj[u] = unit.w;
+    s.slot[u] = make_int4(slot[0], unit.y >= 0 ? slot[1] : NONE, unit.z >= 0 ? slot[2] : NONE, 0);
 }
 
 /* Step 1. */
 static __device__ __forceinline__ void copy_slots(const unit_arrays &p, const filter_places &at,
                                                   const int4 *row, int n_outer)
 {
-    const int b = blockIdx.x;
+    enum { AHEAD = 6 };
+    const int b = blockIdx.x, t = threadIdx.x;
     const int4 centre = p.centre[b];
     const uint32_t row_mask = (1u << p.view.row_bits) - 1;
     const unit_scale scale = unit_scale_of(p.view.scale);
     const uint32_t *outer = p.outer_slot + (size_t)b * p.outer_capacity;
     const uint32_t *core = p.core_bits + (size_t)b * (p.outer_capacity / 32);
-#pragma unroll 4
-    for (int o = threadIdx.x; o < n_outer; o += UNIT_BUILDERS) {
-        const float3 d = unit_offset(row[outer[o] & row_mask], centre, scale);
-        at.x[o] = make_float4(d.x, d.y, d.z, unit_room(d, p.rinner));
-        at.number[o] = (uint16_t)(core[o >> 5] >> (o & 31) & 1);
+    for (int o0 = t; o0 < n_outer; o0 += AHEAD * UNIT_BUILDERS) {
+        uint32_t word[AHEAD], bits[AHEAD];
+        int4 from[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const int o = min(o0 + k * UNIT_BUILDERS, n_outer - 1);
+            word[k] = outer[o];
+            bits[k] = core[o >> 5];
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) from[k] = row[word[k] & row_mask];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const int o = o0 + k * UNIT_BUILDERS;
+            if (o >= n_outer) break;
+            const float3 d = unit_offset(from[k], centre, scale);
+            at.x[o] = make_float4(d.x, d.y, d.z, unit_room(d, p.rinner));
+            at.number[o] = (uint16_t)(bits[k] >> (o & 31) & 1);
+        }
     }
-    if (threadIdx.x == 0) {
+    if (t == 0) {
         at.x[p.outer_capacity] = make_float4(0, 0, 0, -1e30f);
         at.number[p.outer_capacity] = 0;
     }
+}
+
+/* What step 2 found in a unit's bands. */
+static __device__ __forceinline__ void note_found(filter_shared &s, int u, int n_all, int n_charge)
+{
+    const int4 n = s.n_outer[u];
+    const float work = work_of(n.z + n_charge, n.x + n_all, s.n_tail[u], s.many_lj[u]);
+    s.charge_start[u] = unit_charge_start(n.x, n.y);
+    s.n_charge[u] = n.z + n_charge;
+    s.n_all[u] = n.x + n_all;
+    s.work[u] = work;
+    s.rank[u] = work + (s.many_lj[u] ? 1e6f : 0);
 }
 
 /* Step 2 for unit u of the block. */
@@ -111,24 +119,28 @@ static __device__ void choose(const unit_arrays &p, filter_shared &s, const filt
                               int first, int u)
 {
     enum { AHEAD = 4 };
-    const int lane = threadIdx.x & 31;
+    const int lane = threadIdx.x & 31, n_tail = s.n_tail[u];
     const uint32_t before = (1u << lane) - 1;
-    const int4 n_outer = s.n_outer[u];
+    const uint16_t *tail = p.tail_slot + s.first_tail[u] + lane;
+    const int4 n_outer = s.n_outer[u], own_slot = s.slot[u];
+    const int tail_slot = lane < n_tail ? tail[0] : NONE;
     const int end_all = unit_chunks_end(n_outer.y), end = end_all + unit_chunks_end(n_outer.w);
     uint16_t *list = p.outer + (size_t)(first + u) * p.unit_capacity;
     const uint16_t *band = list + p.unit_capacity - 1 - lane;
-    const int charge_start = unit_charge_start(n_outer.x, n_outer.y);
     uint16_t *out = list + n_outer.x;
+    const int own_slots[MD_UNIT] = {own_slot.x, own_slot.y == NONE ? own_slot.x : own_slot.y,
+                                    own_slot.z == NONE ? own_slot.x : own_slot.z};
     float4 own[MD_UNIT];
-    for (int a = 0; a < MD_UNIT; a++) own[a] = s.own[u][a];
+    for (int a = 0; a < MD_UNIT; a++)
+        own[a] = unit_centre_of(at.x[own_slots[a] == NONE ? 0 : own_slots[a]]);
     int n = 0, n_all = 0;
-    for (int k0 = 0; k0 < end; k0 += AHEAD * UNIT_CHUNK) {
+    for (int k0 = 0; k0 < end; k0 += AHEAD * UNIT_CHUNK, band -= AHEAD * UNIT_CHUNK) {
         int slot[AHEAD][2];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             const bool here = k0 + k * UNIT_CHUNK < end;
-            slot[k][0] = here ? band[-k0 - k * UNIT_CHUNK] : 0;
-            slot[k][1] = here ? band[-k0 - k * UNIT_CHUNK - 32] : 0;
+            slot[k][0] = here ? band[-k * UNIT_CHUNK] : 0;
+            slot[k][1] = here ? band[-k * UNIT_CHUNK - 32] : 0;
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
@@ -136,7 +148,7 @@ static __device__ void choose(const unit_arrays &p, filter_shared &s, const filt
             if (k0 + k * UNIT_CHUNK == end_all) {
                 n_all = n;
                 n = 0;
-                out = list + charge_start + n_outer.z;
+                out = list + unit_charge_start(n_outer.x, n_outer.y) + n_outer.z;
             }
             const int o0 = slot[k][0], o1 = slot[k][1];
             const float4 x0 = at.x[o0], x1 = at.x[o1];
@@ -158,153 +170,172 @@ static __device__ void choose(const unit_arrays &p, filter_shared &s, const filt
         n_all = n;
         n = 0;
     }
-    for (int k = lane; k < s.n_tail[u]; k += 32) {
-        const int slot = p.tail_slot[s.first_tail[u] + k];
-        if (slot != 65535) at.number[slot] = 1;
-    }
-    if (lane) return;
-    s.charge_start[u] = charge_start;
-    s.n_charge[u] = n_outer.z + n;
-    s.n_all[u] = n_outer.x + n_all;
-    s.work[u] = work_of(s.n_charge[u], s.n_all[u], s.n_tail[u], s.many_lj[u]);
-}
-
-/* Step 3; returns the number of inner slots, the empty one included. *border: ghosts among them. A
- * warp numbers a stretch of slots. */
-static __device__ int number_slots(const unit_arrays &p, filter_shared &s, const filter_places &at,
-                                   int n_outer, int *border)
-{
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const int each = (n_outer + UNIT_BUILDERS - 1) / UNIT_BUILDERS * 32;
-    const int begin = warp * each, end = min(n_outer, begin + each);
-    const uint32_t row_mask = (1u << p.view.row_bits) - 1, n_owned = (uint32_t)p.numbers->n_owned;
-    const uint32_t before = (1u << lane) - 1;
-    const uint32_t *outer = p.outer_slot + (size_t)blockIdx.x * p.outer_capacity;
-    uint32_t *slot = p.slot + (size_t)blockIdx.x * p.view.slot_capacity;
-    int mine = 0, ghosts = 0;
-    for (int o = begin + lane; o < end; o += 32) mine += at.number[o];
-    mine = __reduce_add_sync(~0u, mine);
-    if (lane == 0) s.scan[warp] = mine;
-    __syncthreads();
-    const int other = s.scan[lane];
-    const int total = __reduce_add_sync(~0u, other);
-    int next = 1 + __reduce_add_sync(~0u, lane < warp ? other : 0);
-    const bool fits = total + 1 <= p.view.slot_capacity;
-#pragma unroll 4
-    for (int o = begin + lane; o - lane < end; o += 32) {
-        const bool wanted = o < end && at.number[o < end ? o : 0];
-        const uint32_t word = o < end ? outer[o] : 0, mask = __ballot_sync(~0u, wanted);
-        const int number = next + __popc(mask & before);
-        if (wanted) {
-            at.number[o] = (uint16_t)(16 * number);
-            if (fits) slot[number] = word;
-            ghosts |= (word & row_mask) >= n_owned;
-        }
-        next += __popc(mask);
-    }
-    if (threadIdx.x == 0) {
-        if (fits) slot[0] = 0;
-        atomicMax(&p.need->slots, total + 1);
-    }
-    *border = __syncthreads_or(ghosts);
-    return total + 1;
+    if (tail_slot != NONE) at.number[tail_slot] = 1;
+    for (int k = 32; k < n_tail - lane; k += 32)
+        if (tail[k] != NONE) at.number[tail[k]] = 1;
+    if (lane == 0) note_found(s, u, n_all, n);
 }
 
 /* Lanes without an entry would only add what padding is off by. */
-static __device__ __forceinline__ int lanes_for(const filter_shared &s, int u, float a_lane)
+static __device__ __forceinline__ int lanes_for(float work, int most, float inverse)
 {
-    return min((int)ceilf(s.work[u] * __frcp_rn(a_lane)), max(1, s.n_charge[u] + s.n_all[u]));
+    return min((int)ceilf(work * inverse), most);
 }
 
-/* The least work a lane with which the units need no more lanes than there are: 32 guesses at a
- * time, a warp each. */
-static __device__ void share_out(const unit_arrays &p, filter_shared &s, int n_units)
+static __device__ __forceinline__ int most_lanes(const filter_shared &s, int u)
+{
+    return max(1, s.n_charge[u] + s.n_all[u]);
+}
+
+/* The least work a lane with which the units need no more lanes than there are lies between these:
+ * rounding up takes less than a lane of each. Every warp works it out, and has all units' work. */
+typedef struct sharing {
+    float low, high;
+    float work[UNITS_A_LANE];
+    int most[UNITS_A_LANE];
+} sharing;
+
+static __device__ __forceinline__ sharing begin_sharing(const filter_shared &s, int n_units,
+                                                        int n_lanes)
+{
+    sharing a;
+    float sum = 0, most = 1;
+#pragma unroll
+    for (int k = 0; k < UNITS_A_LANE; k++) {
+        const int u = (threadIdx.x & 31) + 32 * k;
+        a.work[k] = u < n_units ? s.work[u] : 0;
+        a.most[k] = u < n_units ? most_lanes(s, u) : 0;
+        sum += a.work[k];
+        most = fmaxf(most, a.work[k]);
+    }
+    for (int d = 16; d; d >>= 1) {
+        sum += __shfl_xor_sync(~0u, sum, d);
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, d));
+    }
+    a.high = n_lanes > n_units ? fminf(most, 1.0001f * sum / (n_lanes - n_units)) : most;
+    a.low = fminf(sum / n_lanes, a.high);
+    return a;
+}
+
+static __device__ __forceinline__ float guess_of(const sharing &a, int k)
+{
+    return k == WARPS - 1 ? a.high : a.low + (a.high - a.low) * (1.f / WARPS) * (k + 1);
+}
+
+/* A guess a warp: do the lanes suffice? */
+static __device__ __forceinline__ void try_guess(const sharing &a, int n_lanes, int *fits)
+{
+    const int warp = threadIdx.x >> 5;
+    const float inverse = __frcp_rn(guess_of(a, warp));
+    int lanes = 0;
+#pragma unroll
+    for (int k = 0; k < UNITS_A_LANE; k++) lanes += lanes_for(a.work[k], a.most[k], inverse);
+    lanes = __reduce_add_sync(~0u, lanes);
+    if ((threadIdx.x & 31) == 0) fits[warp] = lanes <= n_lanes || warp == WARPS - 1;
+}
+
+/* The first guess that fits is the new upper end. */
+static __device__ __forceinline__ void narrow(sharing &a, const int *fits)
+{
+    const int best = __ffs((int)__ballot_sync(~0u, fits[threadIdx.x & 31])) - 1;
+    const float high = guess_of(a, best);
+    a.low = best == 0 ? a.low : guess_of(a, best - 1);
+    a.high = high;
+}
+
+/* Step 4: lanes of the units; those with several Lennard-Jones atoms apart from the others, the
+ * longest first. Some threads next to each other for each unit. */
+static __device__ __forceinline__ void place_units(const unit_arrays &p, filter_shared &s,
+                                                   int n_units, float a_lane)
+{
+    const int mine = threadIdx.x / PLACERS, part = threadIdx.x % PLACERS;
+    const float inverse = __frcp_rn(a_lane), rank = mine < n_units ? s.rank[mine] : 0;
+    int first = 0;
+    for (int u = part; mine < n_units && u < n_units; u += PLACERS) {
+        const float other = s.rank[u];
+        if (other > rank || (other == rank && u < mine))
+            first += lanes_for(s.work[u], most_lanes(s, u), inverse);
+    }
+    for (int d = 1; d < PLACERS; d <<= 1) first += __shfl_xor_sync(~0u, first, d);
+    if (mine >= n_units) return;
+    const int n = lanes_for(s.work[mine], most_lanes(s, mine), inverse);
+    for (int k = part; k < n; k += PLACERS) s.unit_of_lane[first + k] = (uint8_t)mine;
+    if (part) return;
+    s.first_lane[mine] = first;
+    s.n_lanes[mine] = n;
+    p.lanes[(size_t)blockIdx.x * MD_UNIT_MOST + mine] = (uint32_t)first | (uint32_t)n << 16;
+}
+
+/* Step 3: a warp numbers a stretch of the outer slots, 32 at a time. */
+typedef struct numbering {
+    int begin, end;
+    uint32_t word[ROWS_AHEAD];
+} numbering;
+
+static __device__ __forceinline__ numbering begin_numbering(const uint32_t *outer, int n_outer,
+                                                            const filter_places &at, int *wanted)
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    if (warp == 0) {
-        float sum = 0, most = 1;
-        for (int u = lane; u < n_units; u += 32) {
-            sum += s.work[u];
-            most = fmaxf(most, s.work[u]);
-        }
-        for (int d = 16; d; d >>= 1) {
-            sum += __shfl_xor_sync(~0u, sum, d);
-            most = fmaxf(most, __shfl_xor_sync(~0u, most, d));
-        }
-        if (lane == 0) {
-            s.low = fminf(sum / p.view.threads, most);
-            s.high = most;
-        }
+    const int each = (n_outer + UNIT_BUILDERS - 1) / UNIT_BUILDERS * 32;
+    numbering n;
+    n.begin = warp * each;
+    n.end = min(n_outer, n.begin + each);
+#pragma unroll
+    for (int k = 0; k < ROWS_AHEAD; k++) {
+        const int o = n.begin + 32 * k + lane;
+        n.word[k] = o < n.end ? outer[o] : 0;
     }
-    __syncthreads();
-    for (int round = 0; round < 3; round++) {
-        const float low = s.low, high = s.high, step = (high - low) * (1.f / WARPS);
-        float guess = warp == WARPS - 1 ? high : low + step * (warp + 1);
-        int lanes = 0;
-        for (int u = lane; u < n_units; u += 32) lanes += lanes_for(s, u, guess);
-        lanes = __reduce_add_sync(~0u, lanes);
-        if (lane == 0) s.fits[warp] = lanes <= p.view.threads || warp == WARPS - 1;
-        __syncthreads();
-        int best = __ffs(__ballot_sync(~0u, s.fits[lane])) - 1;
-        if (warp == best && lane == 0) {
-            s.high = guess;
-            s.low = low + step * best;
-        }
-        __syncthreads();
-    }
-    const int t = threadIdx.x;
-    if (t < n_units) s.n_lanes[t] = lanes_for(s, t, s.high);
+    int sum = 0;
+    for (int o = n.begin + lane; o < n.end; o += 32) sum += at.number[o] != 0;
+    sum = __reduce_add_sync(~0u, sum);
+    if (lane == 0) wanted[warp] = sum;
+    return n;
 }
 
-/* Units with much work first; several threads next to each other for each. */
-static __device__ __forceinline__ void rank_units(filter_shared &s, int n_units)
+/* Numbers row o0 of slots from *next on; whether a ghost is among them. */
+static __device__ __forceinline__ bool number_row(const filter_places &at, int o0, int end,
+                                                  uint32_t word, int *next, uint32_t row_mask,
+                                                  uint32_t n_owned, uint32_t *slot)
 {
-    const int mine = threadIdx.x / RANKERS, part = threadIdx.x % RANKERS;
-    const bool here = mine < n_units;
-    const float work = here ? s.work[mine] + (s.many_lj[mine] ? 1e6f : 0) : 0;
-    int rank = 0;
-    for (int u = part; here && u < n_units; u += RANKERS) {
-        const float other = s.work[u] + (s.many_lj[u] ? 1e6f : 0);
-        rank += other > work || (other == work && u < mine);
-    }
-    for (int d = 1; d < RANKERS; d <<= 1) rank += __shfl_xor_sync(~0u, rank, d);
-    if (here && part == 0) s.by_rank[rank] = mine;
+    const int lane = threadIdx.x & 31, o = o0 + lane;
+    const bool wanted = o < end && at.number[o];
+    const uint32_t mask = __ballot_sync(~0u, wanted);
+    const int number = *next + __popc(mask & ((1u << lane) - 1));
+    *next += __popc(mask);
+    if (!wanted) return false;
+    at.number[o] = (uint16_t)(16 * number);
+    if (slot) slot[number] = word;
+    return (word & row_mask) >= n_owned;
 }
 
-/* Step 4: units with several Lennard-Jones atoms apart from the others, the longest first. */
-static __device__ void deal_lanes(const unit_arrays &p, filter_shared &s, int n_units)
+/* Returns the number of inner slots, the empty one included. */
+static __device__ __forceinline__ int number_slots(const unit_arrays &p, const filter_shared &s,
+                                                   const filter_places &at, const numbering &n,
+                                                   const uint32_t *outer, uint32_t n_owned,
+                                                   bool *ghosts)
 {
-    const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
-    share_out(p, s, n_units);
-    rank_units(s, n_units);
-    for (int k = t; k < MD_UNIT_THREADS; k += UNIT_BUILDERS) s.unit_of_lane[k] = IDLE;
-    __syncthreads();
-    if (warp == 0) {
-        int mine = 0, n[LANES_A_UNIT];
-        for (int k = 0; k < LANES_A_UNIT; k++) {
-            int rank = lane * LANES_A_UNIT + k;
-            n[k] = rank < n_units ? s.n_lanes[s.by_rank[rank]] : 0;
-            mine += n[k];
-        }
-        int sum = mine;
-        for (int d = 1; d < 32; d <<= 1) {
-            int other = __shfl_up_sync(~0u, sum, d);
-            if (lane >= d) sum += other;
-        }
-        int at = sum - mine;
-        for (int k = 0; k < LANES_A_UNIT; k++) {
-            int rank = lane * LANES_A_UNIT + k;
-            if (rank < n_units) s.first_lane[s.by_rank[rank]] = at;
-            at += n[k];
-        }
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const uint32_t row_mask = (1u << p.view.row_bits) - 1;
+    const int wanted = s.wanted[lane], total = __reduce_add_sync(~0u, wanted) + 1;
+    int next = 1 + __reduce_add_sync(~0u, lane < warp ? wanted : 0);
+    uint32_t *slot = p.slot + (size_t)blockIdx.x * p.view.slot_capacity;
+    if (total > p.view.slot_capacity) slot = NULL;
+    *ghosts = false;
+#pragma unroll
+    for (int k = 0; k < ROWS_AHEAD; k++) {
+        const int o = n.begin + 32 * k;
+        if (o >= n.end) break;
+        *ghosts |= number_row(at, o, n.end, n.word[k], &next, row_mask, n_owned, slot);
     }
-    __syncthreads();
-    for (int u = warp; u < n_units; u += WARPS)
-        for (int k = lane; k < s.n_lanes[u]; k += 32)
-            s.unit_of_lane[s.first_lane[u] + k] = (uint8_t)u;
-    if (t < n_units)
-        p.lanes[(size_t)blockIdx.x * MD_UNIT_MOST + t] =
-            (uint32_t)s.first_lane[t] | (uint32_t)s.n_lanes[t] << 16;
+    for (int o = n.begin + 32 * ROWS_AHEAD; o < n.end; o += 32) {
+        const uint32_t word = o + lane < n.end ? outer[o + lane] : 0;
+        *ghosts |= number_row(at, o, n.end, word, &next, row_mask, n_owned, slot);
+    }
+    if (threadIdx.x == 0) {
+        if (slot) slot[0] = 0;
+        atomicMax(&p.need->slots, total);
+    }
+    return total;
 }
 
 /* What one lane of the force kernel is dealt: its warp's share of the unit, every stride-th. */
@@ -313,33 +344,46 @@ typedef struct deal {
     int tail, n_tail, all, n_all, charge, n_charge;     /* first and number of the warp's share */
 } deal;
 
+/* Entries before the k-th of n lanes; any rounding will do, as long as both sides agree. */
+static __device__ __forceinline__ int before_lane(int entries, int k, int n, float inverse)
+{
+    return k == n ? entries : min(entries, (int)((float)(entries * k) * inverse));
+}
+
 static __device__ deal deal_of(const filter_shared &s, int t)
 {
     deal d = {s.unit_of_lane[t], 0, 1, 0, 0, 0, 0, 0, 0};
     if (d.unit == IDLE) return d;
     const int u = d.unit, first = s.first_lane[u], n = s.n_lanes[u], warp = t & ~31;
     const int low = max(first, warp) - first, high = min(first + n, warp + 32) - first;
+    const float inverse = __fdividef(1, (float)n);
     d.place = t - first - low;
     d.stride = high - low;
-    d.tail = s.n_tail[u] * low / n;
-    d.n_tail = s.n_tail[u] * high / n - d.tail;
-    d.all = s.n_all[u] * low / n;
-    d.n_all = s.n_all[u] * high / n - d.all;
-    d.charge = s.n_charge[u] * low / n;
-    d.n_charge = s.n_charge[u] * high / n - d.charge;
+    d.tail = before_lane(s.n_tail[u], low, n, inverse);
+    d.n_tail = before_lane(s.n_tail[u], high, n, inverse) - d.tail;
+    d.all = before_lane(s.n_all[u], low, n, inverse);
+    d.n_all = before_lane(s.n_all[u], high, n, inverse) - d.all;
+    d.charge = before_lane(s.n_charge[u], low, n, inverse);
+    d.n_charge = before_lane(s.n_charge[u], high, n, inverse) - d.charge;
     return d;
+}
+
+/* n / stride, rounded up: exact while n is below some hundred thousand. */
+static __device__ __forceinline__ int steps_of(int n, int stride, float inverse)
+{
+    return (int)(((float)(n + stride) - 0.5f) * inverse);
 }
 
 /* Steps of one warp of the force kernel: the most of any lane. */
 static __device__ md_unit_warp count_steps(const filter_shared &s, const deal &d)
 {
     md_unit_warp w;
-    const int n = d.stride;
-    int many = d.unit != IDLE && s.many_lj[d.unit];
-    w.n_tail = (int)__reduce_max_sync(~0u, (unsigned)((d.n_tail + n - 1) / n));
-    w.n_all = (int)__reduce_max_sync(~0u, (unsigned)((d.n_all + n - 1) / n));
-    int rest = max(0, d.n_all + d.n_charge - w.n_all * n);
-    w.n_charge = (int)__reduce_max_sync(~0u, (unsigned)((rest + n - 1) / n));
+    const int n = d.stride, many = d.unit != IDLE && s.many_lj[d.unit];
+    const float inverse = __fdividef(1, (float)n);
+    w.n_tail = (int)__reduce_max_sync(~0u, (unsigned)steps_of(d.n_tail, n, inverse));
+    w.n_all = (int)__reduce_max_sync(~0u, (unsigned)steps_of(d.n_all, n, inverse));
+    const int rest = max(0, d.n_all + d.n_charge - w.n_all * n);
+    w.n_charge = (int)__reduce_max_sync(~0u, (unsigned)steps_of(rest, n, inverse));
     w.n_tail |= (int)__reduce_max_sync(~0u, (unsigned)many) << 16;
     w.first = 0;
     return w;
@@ -373,45 +417,44 @@ static __device__ __forceinline__ void write_steps(const unit_arrays &p, const f
     }
 }
 
+/* The k-th word of a lane's tail. */
+static __device__ __forceinline__ uint32_t tail_word(const unit_arrays &p, const filter_shared &s,
+                                                     const filter_places &at, const deal &d, int k)
+{
+    const int e = d.place + k * d.stride;
+    if (e >= d.n_tail) return 0;
+    const int t = s.first_tail[d.unit] + d.tail + e, slot = p.tail_slot[t];
+    return slot == NONE ? 0 : at.number[slot] | (uint32_t)p.tail_mask[t] << 16;
+}
+
 /* Step 5 for the warp that stands for one of the force kernel. */
 static __device__ void write_lists(const unit_arrays &p, const filter_shared &s,
                                    const filter_places &at, int first, const deal &d,
                                    const md_unit_warp &w)
 {
     const int lane = threadIdx.x & 31, n_tail = w.n_tail & 65535;
-    uint32_t *out = p.list + (size_t)blockIdx.x * p.view.list_capacity + w.first + lane;
-    for (int k = 0; k < n_tail; k++) {
-        int e = d.place + k * d.stride;
-        uint32_t word = 0;
-        if (e < d.n_tail) {
-            int t = s.first_tail[d.unit] + d.tail + e, slot = p.tail_slot[t];
-            if (slot != 65535) word = at.number[slot] | (uint32_t)p.tail_mask[t] << 16;
-        }
-        out[32 * k] = word;
-    }
-    out += 32 * n_tail;
     const int u = d.unit == IDLE ? 0 : d.unit;
+    uint32_t *tail = p.list + (size_t)blockIdx.x * p.view.list_capacity + w.first + lane;
+    uint32_t *out = tail + 32 * n_tail;
     const uint16_t *all = p.outer + (size_t)(first + u) * p.unit_capacity + d.all;
     const uint16_t *charge = all - d.all + s.charge_start[u] + d.charge - d.n_all;
+    for (int k = 0; k < n_tail; k++) tail[32 * k] = tail_word(p, s, at, d, k);
     write_steps(p, at, all, charge, d, w.n_all, w.n_charge, out);
     write_steps(p, at, all, charge, d, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
 }
 
-static __device__ void write_lane(const unit_arrays &p, const filter_places &at, int first,
-                                  const deal &d)
+static __device__ void write_lane(const unit_arrays &p, const filter_shared &s,
+                                  const filter_places &at, const deal &d)
 {
-    uint32_t slot[MD_UNIT] = {0, 0, 0}, unit = 65535;
+    uint2 out = make_uint2(0, 65535u << 16);
     if (d.unit != IDLE) {
-        const int begin = p.tail[first + d.unit].x;
-        unit = (uint32_t)d.unit;
-        for (int a = 0; a < MD_UNIT; a++) {
-            if (p.view.unit[first + d.unit][a] < 0) continue;
-            int outer = p.tail_slot[begin + a];
-            if (outer != 65535) slot[a] = at.number[outer];
-        }
+        const int4 slot = s.slot[d.unit];
+        const uint32_t a = slot.x == NONE ? 0 : at.number[slot.x];
+        const uint32_t b = slot.y == NONE ? 0 : at.number[slot.y];
+        const uint32_t c = slot.z == NONE ? 0 : at.number[slot.z];
+        out = make_uint2(a | b << 16, c | (uint32_t)d.unit << 16);
     }
-    p.lane[(size_t)blockIdx.x * p.view.threads + threadIdx.x] =
-        make_uint2(slot[0] | slot[1] << 16, slot[2] | unit << 16);
+    p.lane[(size_t)blockIdx.x * p.view.threads + threadIdx.x] = out;
 }
 
 /*   grid     a block of units each                 thread  a slot, a unit's entry, a lane in turn
@@ -423,33 +466,36 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
 {
     extern __shared__ float4 dynamic[];
     __shared__ filter_shared s;
-    filter_places at;
-    at.x = dynamic;
-    at.number = (uint16_t *)(dynamic + p.outer_capacity + 1);
-    const int b = blockIdx.x, t = threadIdx.x, warp = t >> 5;
+    const filter_places at = {dynamic, (uint16_t *)(dynamic + p.outer_capacity + 1)};
+    const int b = blockIdx.x, t = threadIdx.x, warp = t >> 5, lane = t & 31;
     const int first = p.view.block_start[b], n_units = p.view.block_start[b + 1] - first;
-    const int n_outer = p.n_outer_slots[b];
-    const unit_numbers_of mine = read_unit(p, first, n_units);
+    const int n_outer = p.n_outer_slots[b], n_lanes = p.view.threads;
+    const uint32_t n_owned = (uint32_t)p.numbers->n_owned;
+    const uint32_t *outer = p.outer_slot + (size_t)b * p.outer_capacity;
+    load_units(p, s, first, n_units);
     copy_slots(p, at, row, n_outer);
-    __syncthreads();
-    share_unit(s, at, mine, n_units);
     __syncthreads();
     for (int u = warp; u < n_units; u += WARPS) choose(p, s, at, first, u);
     __syncthreads();
-    int border;
-    const int n_slots = number_slots(p, s, at, n_outer, &border);
-    deal_lanes(p, s, n_units);
+    const numbering numbers = begin_numbering(outer, n_outer, at, s.wanted);
+    sharing share = begin_sharing(s, n_units, n_lanes);
+    try_guess(share, n_lanes, s.fits[0]);
     __syncthreads();
-    const bool plays = warp < p.view.threads / 32;
+    bool ghosts;
+    const int n_slots = number_slots(p, s, at, numbers, outer, n_owned, &ghosts);
+    narrow(share, s.fits[0]);
+    try_guess(share, n_lanes, s.fits[1]);
+    const int border = __syncthreads_or(ghosts);
+    narrow(share, s.fits[1]);
+    place_units(p, s, n_units, share.high);
+    __syncthreads();
+    const bool plays = warp < n_lanes / 32;
     deal d = deal_of(s, plays ? t : 0);
     md_unit_warp w = count_steps(s, d);
-    if ((t & 31) == 0) s.words[warp] = plays ? words_of(w) : 0;
+    if (lane == 0) s.words[warp] = plays ? words_of(w) : 0;
     __syncthreads();
-    int words = 0;
-    for (int k = 0; k < WARPS; k++) {
-        if (k == warp) w.first = words;
-        words += s.words[k];
-    }
+    const int words = __reduce_add_sync(~0u, s.words[lane]);
+    w.first = __reduce_add_sync(~0u, lane < warp ? s.words[lane] : 0);
     const bool fits = words <= p.view.list_capacity && n_slots <= p.view.slot_capacity &&
                       n_outer > 0;
     if (t == 0) {
@@ -460,9 +506,9 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     if (!plays) return;
     if (fits) write_lists(p, s, at, first, d, w);
     else w.n_tail = w.n_charge = w.n_all = 0;
-    if ((t & 31) == 0) p.warp[(size_t)b * (p.view.threads / 32) + warp] = w;
+    if (lane == 0) p.warp[(size_t)b * (n_lanes / 32) + warp] = w;
     if (!fits) d.unit = IDLE;
-    write_lane(p, at, first, d);
+    write_lane(p, s, at, d);
 }
 
 size_t unit_filter_bytes(int outer_capacity)

@@ -16,13 +16,9 @@ enum {
     UNIT_CHUNK = 64             /* band entries that a warp takes at a time */
 };
 
-/* An outer list has two parts. Its core is what was within the core radius at the search, by less
- * than the inner one; filters take it as it is. The band is the rest, which they look at. What has
- * left the inner radius from inside the core since costs a pair evaluated in vain, and no more. */
-static inline float unit_core_radius(float rlist, float rinner)
-{
-    return rinner - .25f * (rlist - rinner);
-}
+/* An outer list has two parts. Its core is what was within the inner radius at the search; filters
+ * take it as it is. The band is the rest, which they look at. What has left the inner radius since
+ * costs a pair evaluated in vain until the next search, and no more. */
 
 /* What a build needed, at most over all blocks. */
 typedef struct unit_need {
@@ -71,7 +67,7 @@ typedef struct unit_arrays {
     int leaf_capacity;
     int outer_capacity, unit_capacity;  /* slots of a block; entries of a unit, whole chunks */
     int candidates;                     /* of a warp's units, at most; a multiple of 32 */
-    float rlist, rinner, rcore;
+    float rlist, rinner;
     const unit_numbers *numbers;
     const int *leaf_row;
     const uint32_t *row_word, *row_gid;

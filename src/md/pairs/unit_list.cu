@@ -303,7 +303,6 @@ static void set_numbers(md_unit_lists *l, const md_unit_frame *frame)
     if (n_leaves > a->leaf_capacity) a->leaf_capacity = n_leaves + n_leaves / 8;
     a->rlist = (float)l->options.rlist;
     a->rinner = (float)l->options.rinner;
-    a->rcore = unit_core_radius(a->rlist, a->rinner);
     a->view.n_blocks = l->plan.n_blocks;
     a->view.threads = choose_threads(l);
     a->view.row_bits = l->plan.row_bits;

@@ -4,7 +4,7 @@
  * the rows within rlist of a box around eight of its units: they get slots, in the order of the
  * leaves, so that 32 slots next to each other are near each other: a group. Then a warp takes up to
  * four units, writes down what is within reach of a box around them, asking groups' boxes first,
- * and goes through that with each of the four. What is within the core radius of a unit goes to the
+ * and goes through that with each of the four. What is within rinner of a unit goes to the
  * core of its list, the rest to its band (unit_kernels.cuh).
  *
  * Rows of a unit's tail are met on the way like all others: their global numbers are in a short
@@ -268,6 +268,8 @@ static __device__ int fill_slots(const unit_arrays &p, const int4 *row, search_s
     uint32_t *out = p.outer_slot + (size_t)blockIdx.x * p.outer_capacity;
     for (int c0 = warp; c0 < n_leaves; c0 += AHEAD * WARPS) {
         int r[AHEAD];
+        int4 at[AHEAD];
+        uint32_t id[AHEAD], word[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
             int c = c0 + k * WARPS;
@@ -276,15 +278,21 @@ static __device__ int fill_slots(const unit_arrays &p, const int4 *row, search_s
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
+            const int from = r[k] < 0 ? 0 : r[k];
+            at[k] = row[from];
+            id[k] = (p.row_gid[from] & 0x7fffffffu) | (uint32_t)p.row_charge_only[from] << 31;
+            word[k] = p.row_word[from];
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
             int c = c0 + k * WARPS;
             if (r[k] < 0) continue;
             int place = s.leaf_first[c] + __popc(s.leaf_mask[c] & ((1u << lane) - 1));
-            float3 d = unit_offset(row[r[k]], s.centre, scale);
+            float3 d = unit_offset(at[k], s.centre, scale);
             slots.x[place] = make_float4(d.x, d.y, d.z, unit_room(d, p.rlist));
             slots.core[place] = 0;
-            slots.id[place] =
-                (p.row_gid[r[k]] & 0x7fffffffu) | (uint32_t)p.row_charge_only[r[k]] << 31;
-            out[place] = p.row_word[r[k]];
+            slots.id[place] = id[k];
+            out[place] = word[k];
         }
     }
     if (t == 0) set_far(slots, p.outer_capacity);
@@ -385,7 +393,7 @@ static __device__ __forceinline__ void list_sort(const unit_arrays &p, const sea
     const int lane = threadIdx.x & 31, capacity = p.unit_capacity;
     const uint32_t before = (1u << lane) - 1;
     const uint32_t lowest = (uint32_t)unit.tail.z | (STEP < 0 ? 1u << 31 : 0);
-    const float core_room = p.rcore * p.rcore - p.rlist * p.rlist;
+    const float core_room = p.rinner * p.rinner - p.rlist * p.rlist;
     uint16_t *out = unit.out;
     asm volatile("" : "+l"(out));       /* else worked out anew for every entry */
     candidate += STEP * lane;

@@ -291,6 +291,7 @@ static void run_size(const char *systems, const char *name, const int copies[3],
     for (int k = 0; k < (all_threads ? 6 : 1); k++) run_lists(&b, 0.92, 1.1, threads[k], false);
     run_lists(&b, 0.92, 1.1, 0, true);
     run_lists(&b, 0.95, 1.1, 0, false);
+    run_lists(&b, 0.98, 1.132, 0, false);
     run_lists(&b, 1.0, 1.15, 0, false);
     for (int k = 0; k < BUFFERS; k++) {
         TRY(cudaFree(b.d_row[k]));

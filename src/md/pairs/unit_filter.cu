@@ -5,7 +5,8 @@
  *      2  a warp a unit: entries of its bands within rinner, behind its cores in memory
  *      3  number the slots that are wanted: of cores and of what was found
  *      4  lanes for each unit in proportion to its work, units with much work first
- *      5  a lane of the force kernel takes every S-th entry of its unit (S lanes); rows of words
+ *      5  a lane of the force kernel takes every S-th entry of its unit (S lanes); rows of words,
+ *         by all warps that there are, which are more than those of the force kernel
  *
  * Cores are neither read nor asked before they are dealt. Bands are padded to whole chunks with a
  * slot that is far from everything, so no entry is asked whether it is one.
@@ -394,16 +395,22 @@ static __device__ int words_of(const md_unit_warp &w)
     return 32 * ((w.n_tail & 65535) + (w.n_charge + 1) / 2 + (w.n_all + 1) / 2);
 }
 
+/* Warps that write the same warp's lists, some steps each in turn. */
+typedef struct writers {
+    int mine, n;
+} writers;
+
 /* Two steps a word, from `step` on: of a lane's share all others, then charge-only ones. */
 static __device__ __forceinline__ void write_steps(const unit_arrays &p, const filter_places &at,
                                                    const uint16_t *all, const uint16_t *charge,
-                                                   const deal &d, int step, int n, uint32_t *out)
+                                                   const deal &d, writers by, int step, int n,
+                                                   uint32_t *out)
 {
     enum { AHEAD = 8 };
     const int last = d.n_all + d.n_charge;
-    int e = d.place + step * d.stride;
-    for (int k0 = 0; k0 < n; k0 += AHEAD, out += 16 * AHEAD) {
-        int slot[AHEAD];
+    out += 16 * AHEAD * by.mine;
+    for (int k0 = AHEAD * by.mine; k0 < n; k0 += AHEAD * by.n, out += 16 * AHEAD * by.n) {
+        int slot[AHEAD], e = d.place + (step + k0) * d.stride;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++, e += d.stride) {
             slot[k] = p.outer_capacity;
@@ -429,7 +436,7 @@ static __device__ __forceinline__ uint32_t tail_word(const unit_arrays &p, const
 
 /* Step 5 for the warp that stands for one of the force kernel. */
 static __device__ void write_lists(const unit_arrays &p, const filter_shared &s,
-                                   const filter_places &at, int first, const deal &d,
+                                   const filter_places &at, int first, const deal &d, writers by,
                                    const md_unit_warp &w)
 {
     const int lane = threadIdx.x & 31, n_tail = w.n_tail & 65535;
@@ -438,13 +445,13 @@ static __device__ void write_lists(const unit_arrays &p, const filter_shared &s,
     uint32_t *out = tail + 32 * n_tail;
     const uint16_t *all = p.outer + (size_t)(first + u) * p.unit_capacity + d.all;
     const uint16_t *charge = all - d.all + s.charge_start[u] + d.charge - d.n_all;
-    for (int k = 0; k < n_tail; k++) tail[32 * k] = tail_word(p, s, at, d, k);
-    write_steps(p, at, all, charge, d, w.n_all, w.n_charge, out);
-    write_steps(p, at, all, charge, d, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
+    for (int k = by.mine; k < n_tail; k += by.n) tail[32 * k] = tail_word(p, s, at, d, k);
+    write_steps(p, at, all, charge, d, by, w.n_all, w.n_charge, out);
+    write_steps(p, at, all, charge, d, by, 0, w.n_all, out + 32 * ((w.n_charge + 1) / 2));
 }
 
 static __device__ void write_lane(const unit_arrays &p, const filter_shared &s,
-                                  const filter_places &at, const deal &d)
+                                  const filter_places &at, const deal &d, int lane)
 {
     uint2 out = make_uint2(0, 65535u << 16);
     if (d.unit != IDLE) {
@@ -454,7 +461,7 @@ static __device__ void write_lane(const unit_arrays &p, const filter_shared &s,
         const uint32_t c = slot.z == NONE ? 0 : at.number[slot.z];
         out = make_uint2(a | b << 16, c | (uint32_t)d.unit << 16);
     }
-    p.lane[(size_t)blockIdx.x * p.view.threads + threadIdx.x] = out;
+    p.lane[(size_t)blockIdx.x * p.view.threads + lane] = out;
 }
 
 /*   grid     a block of units each                 thread  a slot, a unit's entry, a lane in turn
@@ -489,13 +496,14 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
     narrow(share, s.fits[1]);
     place_units(p, s, n_units, share.high);
     __syncthreads();
-    const bool plays = warp < n_lanes / 32;
-    deal d = deal_of(s, plays ? t : 0);
+    const int n_warps = n_lanes / 32, for_warp = warp % n_warps;
+    const writers by = {warp / n_warps, WARPS / n_warps + (for_warp < WARPS % n_warps)};
+    deal d = deal_of(s, 32 * for_warp + lane);
     md_unit_warp w = count_steps(s, d);
-    if (lane == 0) s.words[warp] = plays ? words_of(w) : 0;
+    if (lane == 0) s.words[warp] = by.mine == 0 ? words_of(w) : 0;
     __syncthreads();
     const int words = __reduce_add_sync(~0u, s.words[lane]);
-    w.first = __reduce_add_sync(~0u, lane < warp ? s.words[lane] : 0);
+    w.first = __reduce_add_sync(~0u, lane < for_warp ? s.words[lane] : 0);
     const bool fits = words <= p.view.list_capacity && n_slots <= p.view.slot_capacity &&
                       n_outer > 0;
     if (t == 0) {
@@ -503,12 +511,14 @@ static __global__ void __launch_bounds__(UNIT_BUILDERS, 1)
         if (!fits && n_outer > 0) p.need->overflow = 1;
         p.n_slots[b] = (fits ? n_slots : 1) | (border ? MD_UNIT_BORDER_BLOCK : 0);
     }
-    if (!plays) return;
-    if (fits) write_lists(p, s, at, first, d, w);
-    else w.n_tail = w.n_charge = w.n_all = 0;
-    if (lane == 0) p.warp[(size_t)b * (n_lanes / 32) + warp] = w;
-    if (!fits) d.unit = IDLE;
-    write_lane(p, s, at, d);
+    if (fits) write_lists(p, s, at, first, d, by, w);
+    if (by.mine > 0) return;
+    if (!fits) {
+        w.n_tail = w.n_charge = w.n_all = 0;
+        d.unit = IDLE;
+    }
+    if (lane == 0) p.warp[(size_t)b * n_warps + for_warp] = w;
+    write_lane(p, s, at, d, t);
 }
 
 size_t unit_filter_bytes(int outer_capacity)

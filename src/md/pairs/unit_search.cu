@@ -393,7 +393,7 @@ static __device__ __forceinline__ void list_sort(const unit_arrays &p, const sea
     const int lane = threadIdx.x & 31, capacity = p.unit_capacity;
     const uint32_t before = (1u << lane) - 1;
     const uint32_t lowest = (uint32_t)unit.tail.z | (STEP < 0 ? 1u << 31 : 0);
-    const float core_room = p.rinner * p.rinner - p.rlist * p.rlist;
+    const float core_room = (p.rinner - p.rlist) * (p.rinner + p.rlist);    /* 0 if no band */
     uint16_t *out = unit.out;
     asm volatile("" : "+l"(out));       /* else worked out anew for every entry */
     candidate += STEP * lane;
@@ -410,7 +410,7 @@ static __device__ __forceinline__ void list_sort(const unit_arrays &p, const sea
             float near = unit_near(unit.own, v);
             const bool perhaps = slots.id[o] - lowest <= (uint32_t)unit.tail.w;
             if (__any_sync(~0u, perhaps) && perhaps && note_tail(p, unit.tail, o)) near = 1e30f;
-            const bool in = near < v.w, core = near < v.w + core_room;
+            const bool in = near < v.w, core = in && near < v.w + core_room;
             const uint32_t cores = __ballot_sync(~0u, core);
             const uint32_t bands = __ballot_sync(~0u, in) ^ cores;
             const int rank = __popc((core ? cores : bands) & before);

@@ -21,8 +21,12 @@
  * which again only ratios matter):
  *
  *      force    356 d ((Q + 0.25) / 1.17)^3
- *      filter  1250 d ((R + 0.25) / 1.35)^3 m / n
- *      search  3200 d ((R + 0.4) / 1.5)^3 / n
+ *      filter  (609 d ((R + 0.6) / 1.7)^3 + 333) m / n
+ *      search  2730 d ((R + 1.05) / 2.15)^3 / n
+ *
+ * 333: what a filter costs a run beyond its kernel, since a graph ends there, some 15 us. Steps with
+ * twelve pairs of intervals, 24 to 60 and 5 to 10, were 0.1 us from this at 45,000 atoms (RMS), with
+ * 14.4 us for everything else.
  *
  * Where lists are filtered both radii lose pairs, so the tolerance is shared: half of it is for R,
  * a quarter for Q. The last quarter is kept back because the buffer is estimated with free flight,
@@ -40,7 +44,8 @@
 
 static const double WATER_PER_NM3 = 99; /* atoms */
 static const int lengths[] = {20, 25, 30, 40, 50, 60, 80, 100};
-static const int filters[] = {4, 5, 7, 10, 14, 20, 28, 40};
+static const int cpu_filters[] = {7, 10, 14, 20, 28, 40}; /* more often does not pay there */
+static const int gpu_filters[] = {4, 5, 6, 8, 10, 12, 16, 20, 30, 40};
 /* Of the tolerance, on GPUs. Lists of clusters hold pairs from beyond their radius, so that the CPU
  * never comes near the tolerance; lists of single partners do: argon drifted by 5e-4 kJ/mol/ps per
  * atom, of 50e-4 allowed (4.5e-4 with a fifth of the tolerance), where GROMACS's mixed precision
@@ -50,9 +55,9 @@ static const double GPU_SHARE = 0.05;
  * within half of the box around them, also when pressure coupling makes it smaller. */
 static const double UNIT_EXTENT = 0.16, SHRINKS = 0.01;
 enum {
-    FIRST_CPU = 2, /* of filters: more often does not pay there */
     N_LENGTHS = sizeof lengths / sizeof lengths[0],
-    N_FILTERS = sizeof filters / sizeof filters[0]
+    N_CPU_FILTERS = sizeof cpu_filters / sizeof cpu_filters[0],
+    N_GPU_FILTERS = sizeof gpu_filters / sizeof gpu_filters[0]
 };
 
 static double cube(double x)
@@ -66,8 +71,8 @@ static double cost_gpu(const md_lists *lists, double density)
     const double q = lists->nstprune > 0 ? lists->rprune : lists->rlist;
     const double m = lists->nstprune > 0 ? ceil((double)lists->nstlist / lists->nstprune) : 1;
     return 356 * d * cube((q + 0.25) / 1.17) +
-           1250 * d * cube((lists->rlist + 0.25) / 1.35) * m / lists->nstlist +
-           3200 * d * cube((lists->rlist + 0.4) / 1.5) / lists->nstlist;
+           (609 * d * cube((lists->rlist + 0.6) / 1.7) + 333) * m / lists->nstlist +
+           2730 * d * cube((lists->rlist + 1.05) / 2.15) / lists->nstlist;
 }
 
 static double cost_cpu(const md_lists *lists, double density, double edge)
@@ -83,14 +88,16 @@ static double cost_cpu(const md_lists *lists, double density, double edge)
            (530 + 95 * d * cube(lists->rlist)) / n + 20 * ghosts;
 }
 
-/* What a choice is made for, and the radii of filters[], made when asked for: they take time. */
+/* What a choice is made for, and the radii of filters, made when asked for: they take time. */
 typedef struct chooser {
     const md_topology *topology;
     const md_box *box;
     const md_params *params;
     double temperature, density, range, edge; /* K, 1/nm^3, nm, nm */
     md_lists_device device;
-    double inner[N_FILTERS]; /* 0: not made yet */
+    const int *filters;
+    int n_filters;
+    double inner[N_GPU_FILTERS]; /* 0: not made yet */
 } chooser;
 
 static double cost(const md_lists *lists, const chooser *c)
@@ -106,22 +113,23 @@ static sundog_status radius_for(const chooser *c, int lifetime, double share, do
     return md_verlet_buffer(c->topology, c->box, &params, c->temperature, lifetime, out);
 }
 
-/* Lists of n steps with their best interval of filtering. */
+/* Lists of n steps with their best interval of filtering. Costs rise and fall with how the intervals
+ * divide n, on a GPU by more than from one to the next, so there the search goes on for a while. */
 static sundog_status make(chooser *c, int n, md_lists *out)
 {
+    const double much_worse = c->device == MD_LISTS_GPU ? 1.1 : 1;
     md_lists best = {.nstlist = n}, other = {.nstlist = n};
     BASE_TRY(radius_for(c, n, 1, &best.rlist));
-    if (n > filters[c->device == MD_LISTS_CPU ? FIRST_CPU : 0])
-        BASE_TRY(radius_for(c, n, MD_LISTS_SHARE, &other.rlist));
-    for (int k = c->device == MD_LISTS_CPU ? FIRST_CPU : 0; k < N_FILTERS && filters[k] < n; k++) {
+    if (n > c->filters[0]) BASE_TRY(radius_for(c, n, MD_LISTS_SHARE, &other.rlist));
+    for (int k = 0; k < c->n_filters && c->filters[k] < n; k++) {
         if (c->inner[k] == 0)
-            BASE_TRY(radius_for(c, filters[k], MD_LISTS_INNER_SHARE, &c->inner[k]));
-        other.nstprune = filters[k];
+            BASE_TRY(radius_for(c, c->filters[k], MD_LISTS_INNER_SHARE, &c->inner[k]));
+        other.nstprune = c->filters[k];
         other.rprune = c->inner[k];
         if (other.rprune >= other.rlist || other.rlist > c->range) break;
         if (cost(&other, c) < cost(&best, c))
             best = other;
-        else if (best.nstprune > 0)
+        else if (best.nstprune > 0 && cost(&other, c) >= much_worse * cost(&best, c))
             break;
     }
     *out = best;
@@ -144,6 +152,8 @@ sundog_status md_lists_choose(const md_topology *topology, const md_box *box,
     chooser c = {topology,         box,
                  params,           temperature,
                  .device = device, .density = (double)topology->n_atoms / md_box_volume(box)};
+    c.filters = device == MD_LISTS_CPU ? cpu_filters : gpu_filters;
+    c.n_filters = device == MD_LISTS_CPU ? N_CPU_FILTERS : N_GPU_FILTERS;
     c.range = md_lists_range(box, device);
     c.edge = cbrt(fmin((double)topology->n_atoms, 10000) / c.density);
     md_lists best, longer;

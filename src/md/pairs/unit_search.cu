@@ -248,6 +248,7 @@ static __device__ void choose_rows(const unit_arrays &p, const int4 *row, search
                 in |= gap2(d.x, d.y, d.z, s.sub_centre[b], s.sub_half[b]) < reach2;
             }
             uint32_t mask = __ballot_sync(~0u, in && r[k] >= 0);
+            __syncwarp();               /* all lanes have read the boxes that were there */
             if (lane == 0 && c0 + k * WARPS < n_leaves) s.leaf_mask[c0 + k * WARPS] = mask;
         }
     }

@@ -24,9 +24,9 @@
  *      filter  (609 d ((R + 0.6) / 1.7)^3 + 333) m / n
  *      search  2730 d ((R + 1.05) / 2.15)^3 / n
  *
- * 333: what a filter costs a run beyond its kernel, since a graph ends there, some 15 us. Steps with
- * twelve pairs of intervals, 24 to 60 and 5 to 10, were 0.1 us from this at 45,000 atoms (RMS), with
- * 14.4 us for everything else.
+ * 333: what a filter costs a run beyond its kernel, since a graph ends there, some 15 us. Steps
+ * with twelve pairs of intervals, 24 to 60 and 5 to 10, were 0.1 us from this at 45,000 atoms
+ * (RMS), with 14.4 us for everything else.
  *
  * Where lists are filtered both radii lose pairs, so the tolerance is shared: half of it is for R,
  * a quarter for Q. The last quarter is kept back because the buffer is estimated with free flight,
@@ -113,8 +113,9 @@ static sundog_status radius_for(const chooser *c, int lifetime, double share, do
     return md_verlet_buffer(c->topology, c->box, &params, c->temperature, lifetime, out);
 }
 
-/* Lists of n steps with their best interval of filtering. Costs rise and fall with how the intervals
- * divide n, on a GPU by more than from one to the next, so there the search goes on for a while. */
+/* Lists of n steps with their best interval of filtering. Costs rise and fall with how the
+ * intervals divide n, on a GPU by more than from one to the next, so there the search goes on for
+ * a while. */
 static sundog_status make(chooser *c, int n, md_lists *out)
 {
     const double much_worse = c->device == MD_LISTS_GPU ? 1.1 : 1;

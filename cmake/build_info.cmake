@@ -1,10 +1,12 @@
 # Writes OUT (a .c file) with commit, compiler and flags; touches it only when something changed.
-execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10
-  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
-if(failed)              # a copy without its history: who made it may know
-  set(commit unknown)
-  if(DEFINED ENV{SUNDOG_COMMIT})
-    set(commit $ENV{SUNDOG_COMMIT})
+# SUNDOG_COMMIT: of a copy without its history, or with another's, whoever made it knows better.
+if(DEFINED ENV{SUNDOG_COMMIT})
+  set(commit $ENV{SUNDOG_COMMIT})
+else()
+  execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10
+    OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(failed)
+    set(commit unknown)
   endif()
 endif()
 file(WRITE ${OUT}.new "#include \"build_info.h\"

@@ -49,6 +49,32 @@ case_devices() {
     same auto cpu
 }
 
+# Pictures of the results in the repository, and of what is none.
+case_plots() {
+    results=$source/bench/results
+    expect 2 'say what to draw' "$sundog" plot speed
+    expect 1 'nowhere.json: cannot be opened' "$sundog" plot speed nowhere.json
+    echo '{"bench": "halo"' >bad.json
+    expect 1 'bad.json, line 1: not a JSON object' "$sundog" plot halo bad.json
+    echo '{"bench": "other"}' >other.json
+    expect 1 'other.json has no new result of .sundog bench md' "$sundog" plot speed other.json
+    expect 1 'ends in .svg or .png' "$sundog" plot speed other.json -o speed.jpg
+    echo '{"bench": "md", "atoms": 10, "us_per_step": 5, "ns_per_day": 1}' >one.json
+    expect 1 'no curve' "$sundog" plot speed one.json
+    [ -e speed.svg ] && fail 'a picture of nothing'
+    command -v gnuplot >/dev/null || return
+    sed 's/"atoms": 10/"atoms": 20, "program": "It'"'"'s `x`"/; p' one.json >two.json
+    expect 0 'speed.svg' "$sundog" plot speed two.json one.json "$results/md-h200.jsonl" \
+        "$results/gromacs-h200.jsonl"
+    for text in 'GROMACS, 2 GPUs' 'GROMACS, 45000 atoms' 'Sundog, 1 GPU, shell' 'ns/day'; do
+        grep -q "$text" speed.svg || fail "no '$text' in speed.svg"
+    done
+    expect 0 'h.svg' "$sundog" plot halo "$results/halo-h200x2-2026-11-30.json" -o h.svg
+    for text in 'One way, 2 domains on 2 GPUs' 'flit direct' 'mpi staged'; do
+        grep -q "$text" h.svg || fail "no '$text' in h.svg"
+    done
+}
+
 case_input_errors() {
     expect 1 'nowhere.mdp' "$sundog" run -f nowhere.mdp $water
     echo 'rcuolomb = 1' >bad.mdp
@@ -297,5 +323,5 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-run_cases 'usage devices input_errors grids start minimise files first_and_last restart signals
+run_cases 'usage devices plots input_errors grids start minimise files first_and_last restart signals
     impatient impatient_start endless two_runs suspended killed replicate' -- "$@"

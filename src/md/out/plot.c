@@ -307,6 +307,24 @@ static bool ends_with(const char *path, const char *ending)
     return n > n_ending && strcasecmp(path + n - n_ending, ending) == 0;
 }
 
+sundog_status md_plot_image(const char *image_path, bool *svg)
+{
+    *svg = ends_with(image_path, ".svg");
+    if (*svg || ends_with(image_path, ".png")) return SUNDOG_OK;
+    return base_fail(SUNDOG_ERR_ARGUMENT, "%s: the name of a plot ends in .svg or .png",
+                     image_path);
+}
+
+sundog_status md_plot_script(const char *script, size_t n_bytes, const char *image_path)
+{
+    md_replace image;
+    BASE_TRY(md_replace_begin(image_path, &image));
+    sundog_status status = run_gnuplot(image.fd, script, n_bytes);
+    if (status == SUNDOG_OK) return md_replace_commit(&image, NULL);
+    md_replace_cancel(&image);
+    return status;
+}
+
 static sundog_status draw(const md_plot_data *data, const char *image_path, bool svg)
 {
     char *script = NULL;
@@ -315,25 +333,15 @@ static sundog_status draw(const md_plot_data *data, const char *image_path, bool
     if (!out) return base_fail(SUNDOG_ERR_MEMORY, "plot: %s", strerror(errno));
     put_script(out, svg, data);
     fclose(out);
-    md_replace image;
-    sundog_status status = md_replace_begin(image_path, &image);
-    if (status == SUNDOG_OK) {
-        status = run_gnuplot(image.fd, script, n_bytes);
-        if (status == SUNDOG_OK)
-            status = md_replace_commit(&image, NULL);
-        else
-            md_replace_cancel(&image);
-    }
+    sundog_status status = md_plot_script(script, n_bytes, image_path);
     free(script);
     return status;
 }
 
 sundog_status md_plot_energy(const char *csv_path, const char *image_path)
 {
-    bool svg = ends_with(image_path, ".svg");
-    if (!svg && !ends_with(image_path, ".png"))
-        return base_fail(SUNDOG_ERR_ARGUMENT, "%s: the name of a plot ends in .svg or .png",
-                         image_path);
+    bool svg;
+    BASE_TRY(md_plot_image(image_path, &svg));
     md_plot_data data;
     BASE_TRY(md_plot_data_read(csv_path, &data));
     sundog_status status = draw(&data, image_path, svg);

@@ -323,5 +323,5 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-run_cases 'usage devices plots input_errors grids start minimise files first_and_last restart signals
-    impatient impatient_start endless two_runs suspended killed replicate' -- "$@"
+run_cases 'usage devices plots input_errors grids start minimise files first_and_last restart
+    signals impatient impatient_start endless two_runs suspended killed replicate' -- "$@"

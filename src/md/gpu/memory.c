@@ -8,9 +8,9 @@
  * Device arrays are made half as large again as they are asked to be, and lists a third larger than
  * they are at first. Measured: 4.5 kB an atom of water and ethanol with lists of 1.13 nm; this says
  * 4.7. Since then only partners beyond rinner have two places, a fifth less by count, which has not
- * been measured: this errs to the safe side. Atoms count as spread evenly: where there is vacuum the
- * lists of the dense part are longer than that, and a run may still end for want of memory later,
- * in one line too.
+ * been measured: this errs to the safe side. Atoms count as spread evenly: where there is vacuum
+ * the lists of the dense part are longer than that, and a run may still end for want of memory
+ * later, in one line too.
  */
 #include "device/cuda.h"
 #include "md/gpu/gpu.h"

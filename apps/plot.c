@@ -1,7 +1,8 @@
-/* sundog plot: pictures of a run's energies and of benchmark results. */
+/* sundog plot: pictures of a run's energies, of its timeline, of benchmark results. */
 #include "args.h"
 #include "commands.h"
 #include "plot_results.h"
+#include "plot_trace.h"
 
 #include "md/out/plot.h"
 
@@ -12,13 +13,25 @@
 static const char usage[] =
     "usage: sundog plot energy DIR|FILE.csv [options]\n"
     "       sundog plot speed FILE.jsonl ... [options]\n"
-    "       sundog plot halo FILE.jsonl ... [options]\n\n"
+    "       sundog plot halo FILE.jsonl ... [options]\n"
+    "       sundog plot trace FILE.json [options]\n\n"
     "energy: energies, temperature and pressure of a run against time.\n"
     "speed:  lines of `sundog bench md`: ns/day and us a step against atoms, GPUs and exchange.\n"
     "        Lines of others, as {\"program\": \"GROMACS\", \"gpus\": 1, \"atoms\": 45000,\n"
     "        \"us_per_step\": 130}, become curves beside them.\n"
     "halo:   lines of `sundog bench halo -device gpu`: us against rows, by exchange.\n"
+    "trace:  what each domain did when, of `sundog run -trace`; few steps are seen best.\n"
     "All need gnuplot.\n\n";
+
+static int drawn(sundog_status status, const char *image)
+{
+    if (status == SUNDOG_OK) {
+        printf("%s\n", image);
+        return 0;
+    }
+    fprintf(stderr, "sundog plot: error: %s\n", sundog_last_error());
+    return 1;
+}
 
 static int energy(const char *of, const char *image)
 {
@@ -29,23 +42,13 @@ static int energy(const char *of, const char *image)
     const char *slash = strrchr(csv, '/');
     snprintf(picture, sizeof picture, "%.*senergy.svg", slash ? (int)(slash - csv + 1) : 0, csv);
     if (!image) image = picture;
-    if (md_plot_energy(csv, image) != SUNDOG_OK) {
-        fprintf(stderr, "sundog plot: error: %s\n", sundog_last_error());
-        return 1;
-    }
-    printf("%s\n", image);
-    return 0;
+    return drawn(md_plot_energy(csv, image), image);
 }
 
 static int results(plot_kind kind, const char *const *path, int n, const char *image)
 {
     if (!image) image = kind == PLOT_SPEED ? "speed.svg" : "halo.svg";
-    if (plot_results(kind, path, n, image) != SUNDOG_OK) {
-        fprintf(stderr, "sundog plot: error: %s\n", sundog_last_error());
-        return 1;
-    }
-    printf("%s\n", image);
-    return 0;
+    return drawn(plot_results(kind, path, n, image), image);
 }
 
 int command_plot(int argc, char **argv)
@@ -56,7 +59,7 @@ int command_plot(int argc, char **argv)
     const arg table[] = {
         {"-o", ARG_STRING, &image, NULL, "FILE",
          "picture to write, .svg or .png (default: energy.svg beside the energies; speed.svg,\n"
-         "halo.svg)"},
+         "halo.svg, trace.svg)"},
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
     };
     int code = args_parse("sundog plot", argc, argv, table, word, MOST_WORDS, &n_words);
@@ -72,7 +75,9 @@ int command_plot(int argc, char **argv)
         return results(PLOT_SPEED, word + 1, n_words - 1, image);
     if (n_words > 1 && strcmp(what, "halo") == 0)
         return results(PLOT_HALO, word + 1, n_words - 1, image);
+    if (n_words == 2 && strcmp(what, "trace") == 0)
+        return drawn(plot_trace(word[1], image ? image : "trace.svg"), image ? image : "trace.svg");
     fprintf(stderr, "sundog plot: say what to draw: sundog plot energy DIR, speed FILE ..., "
-                    "halo FILE ... (see sundog plot --help)\n");
+                    "halo FILE ..., trace FILE (see sundog plot --help)\n");
     return 2;
 }

@@ -82,6 +82,12 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-mpi", ARG_STRING, &args->mpi, NULL, "auto|yes|no",
          "auto (default): processes that mpirun or srun has started work together; no: each\n"
          "by itself, with an output folder of its own; yes: MPI in any case"},
+        {"-trace", ARG_STRING, &o->trace_path, NULL, "FILE.json",
+         "what each domain did in some steps, for Perfetto or `sundog plot trace`\n"
+         "(processors alone)"},
+        {"-tracefrom", ARG_INT64, &o->trace_from, NULL, "STEP",
+         "the first of them (default: after two pair lists)"},
+        {"-tracesteps", ARG_INT, &o->trace_steps, NULL, "N", "how many (default 20)"},
         {"-v", ARG_FLAG, &o->verbose, NULL, NULL,
          "show progress (step, ns/day, time left) also where stderr is no terminal"},
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
@@ -167,6 +173,8 @@ int run_args_finish(const char *program, run_args *args)
         strcmp(args->mpi, "no") != 0)
         return wrong(program, "-mpi is auto, yes or no");
     if (args->nt_given && !args->dd_given) o->n_domains = args->n_threads;
+    if (o->trace_from < -1 || o->trace_steps < 0)
+        return wrong(program, "-tracefrom and -tracesteps must be 0 or more");
     if (args->nd_given && o->n_domains < 1) return wrong(program, "-nd must be 1 or more");
     for (int k = 0; k < 3; k++) {
         if (args->dd_given && o->dd[k] < 1)

@@ -75,6 +75,39 @@ case_plots() {
     done
 }
 
+# The timeline: the steps that were asked for, of every domain, without gaps; the run is the same.
+case_trace() {
+    expect 2 '-tracefrom and' $run -trace t.json -tracesteps -1
+    expect 0 'ns/day' $run -dd 3 1 1 -o plain
+    expect 0 'ns/day' $run -dd 3 1 1 -o traced -trace t.json -tracefrom 19 -tracesteps 3
+    same plain traced
+    [ "$(sed -n 's/.*"step": \([0-9]*\).*/\1/p' t.json | sort -nu | tr '\n' ' ')" = '19 20 21 ' ] ||
+        fail 'steps of the timeline'
+    tr -d ',' <t.json | awk '/"ph": "X"/ {
+            for (k = 1; k <= NF; k++) {
+                if ($k == "\"ts\":") begin = $(k + 1)
+                if ($k == "\"dur\":") length_ = $(k + 1)
+                if ($k == "\"tid\":") thread = $(k + 1)
+            }
+            if (thread in end && (begin - end[thread]) ^ 2 > 1e-4) { print; bad = 1 }
+            end[thread] = begin + length_
+        }
+        END { for (t in end) n++; exit bad || n != 3 }' >&2 || fail 'gaps in the timeline'
+    for what in 'Pair forces local' 'Forward exchange' Repartition; do
+        tr -d ',' <t.json | grep -q "$what" || fail "no $what in the timeline"
+    done
+    # from the first step on; a run that is over before the last of them
+    expect 0 'ns/day' $run -dd 2 1 1 -o short -nsteps 5 -trace short.json
+    grep -q '"step": 0' short.json && grep -q '"step": 5' short.json || fail 'a short timeline'
+    expect 1 'nowhere/t.json' $run -dd 2 1 1 -o none -trace nowhere/t.json -tracefrom 3
+    echo '{"traceEvents": []}' >none.json
+    expect 1 'none.json: the trace has no events' "$sundog" plot trace none.json
+    expect 1 'md.mdp: no trace' "$sundog" plot trace md.mdp
+    command -v gnuplot >/dev/null || return
+    expect 0 't.svg' "$sundog" plot trace t.json -o t.svg
+    grep -q 'Pair forces, local' t.svg || fail 'no pair forces in t.svg'
+}
+
 case_input_errors() {
     expect 1 'nowhere.mdp' "$sundog" run -f nowhere.mdp $water
     echo 'rcuolomb = 1' >bad.mdp
@@ -323,5 +356,5 @@ case_replicate() {
              }' single/energy.csv multiple/energy.csv >&2 || fail 'replicated energies'
 }
 
-run_cases 'usage devices plots input_errors grids start minimise files first_and_last restart
-    signals impatient impatient_start endless two_runs suspended killed replicate' -- "$@"
+run_cases 'usage devices plots trace input_errors grids start minimise files first_and_last
+    restart signals impatient impatient_start endless two_runs suspended killed replicate' -- "$@"

@@ -6,7 +6,7 @@ function(sundog_cases script)
     set_tests_properties(program_${case} PROPERTIES TIMEOUT 300)
   endforeach()
 endfunction()
-sundog_cases(test_program.sh usage devices plots input_errors grids start minimise files
+sundog_cases(test_program.sh usage devices plots trace input_errors grids start minimise files
   first_and_last restart signals impatient impatient_start endless two_runs suspended killed
   replicate)
 sundog_cases(test_failures.sh blow_up broken_restart lincs_warnings memory restart_refused disk_full

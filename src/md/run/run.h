@@ -81,6 +81,9 @@ typedef struct md_run_options {
     int n_gpus, gpus[MD_MAX_GPUS]; /* those to use; n_gpus 0: all that are there */
     const char *kernel;            /* pair kernel; NULL: best */
     bool reproducible;
+    const char *trace_path;    /* timeline of some steps on processors, trace.h; or NULL */
+    int64_t trace_from;        /* negative: as suits */
+    int trace_steps;           /* 0: as suits */
     bool verbose;              /* progress also when stderr is no terminal */
     bool notes;                /* choices and warnings on stderr, too */
     double checkpoint_minutes; /* 0: only at the end */

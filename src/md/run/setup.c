@@ -28,6 +28,7 @@ void md_run_options_default(md_run_options *options)
     memset(options, 0, sizeof *options);
     options->out_dir = ".";
     options->checkpoint_minutes = 15;
+    options->trace_from = -1;
 }
 
 __attribute__((format(printf, 2, 3))) static void note(md_system *system, const char *format, ...)

@@ -8,6 +8,7 @@
 #include "md/run/pressure.h"
 #include "md/run/resident.h"
 #include "md/run/start.h"
+#include "md/run/trace.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -126,6 +127,9 @@ static sundog_status loop(worker *w)
     w->start_ns = w->timed_start_ns = w->last_checkpoint_ns = base_clock_ns();
     w->timed_from = step;
     md_timing_start(&w->timing);
+    BASE_TRY(md_trace_create(w->shared->options, w->system, &w->trace));
+    w->timing.trace = w->trace;
+    const char *trace_path = w->shared->options->trace_path;
     if (w->gpu) return md_resident(w, timed_from);
     for (bool done = false;; step++) {
         if (step == timed_from && step > w->system->state.step) {
@@ -133,12 +137,14 @@ static sundog_status loop(worker *w)
             w->timed_start_ns = base_clock_ns();
             w->timed_from = step;
         }
+        BASE_TRY(md_trace_step(w->trace, w->team, trace_path, step));
         sundog_status status = one_step(w, step, &done);
         if (status == SUNDOG_ERR_PHYSICS)
             return base_fail(status, "step %" PRId64 ", %s", step, sundog_last_error());
         BASE_TRY(status);
         if (done) break;
     }
+    BASE_TRY(md_trace_finish(w->trace, w->team, trace_path));
     return md_worker_finish(w, step);
 }
 

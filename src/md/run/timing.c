@@ -1,6 +1,7 @@
 #include "md/run/timing.h"
 
 #include "base/clock.h"
+#include "md/run/trace.h"
 
 #include <string.h>
 
@@ -27,7 +28,9 @@ const char *md_phase_name(md_phase phase)
 
 void md_timing_start(md_timing *timing)
 {
+    struct md_trace *trace = timing->trace;
     memset(timing, 0, sizeof *timing);
+    timing->trace = trace;
     timing->phase = MD_PHASE_REST;
     timing->since_ns = base_clock_ns();
 }
@@ -36,6 +39,7 @@ void md_timing_enter(md_timing *timing, md_phase phase)
 {
     int64_t now = base_clock_ns();
     timing->seconds[timing->phase] += 1e-9 * (double)(now - timing->since_ns);
+    if (timing->trace) md_trace_add(timing->trace, timing->phase, timing->since_ns, now);
     timing->count[phase]++;
     timing->phase = phase;
     timing->since_ns = now;

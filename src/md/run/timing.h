@@ -29,6 +29,7 @@ typedef struct md_timing {
     int64_t count[MD_N_PHASES];
     md_phase phase;
     int64_t since_ns;
+    struct md_trace *trace; /* also told, trace.h; NULL: nobody is. Kept by md_timing_start */
 } md_timing;
 
 const char *md_phase_name(md_phase phase);

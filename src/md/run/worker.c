@@ -7,6 +7,7 @@
 #include "md/gpu/gpu.h"
 #include "md/run/coupling.h"
 #include "md/run/resident.h"
+#include "md/run/trace.h"
 
 #include <string.h>
 
@@ -97,6 +98,7 @@ static void destroy(md_worker *w)
     md_constrain_destroy(&w->constrain);
     md_pairs_destroy(&w->field.pairs);
     md_domain_destroy(&w->domain);
+    md_trace_destroy(&w->trace);
     base_free(w->field.f_border);
     base_free(w->x_old);
     base_free(w->temperature_group);

@@ -19,7 +19,8 @@ typedef struct md_worker {
     double n_constraints; /* that LINCS holds here; on GPUs */
     struct md_gpu *gpu;   /* NULL: this domain is computed on the CPU */
     md_timing timing;
-    double (*x_old)[3]; /* owned positions of the step before, or of a start */
+    struct md_trace *trace; /* or NULL */
+    double (*x_old)[3];     /* owned positions of the step before, or of a start */
     size_t x_old_capacity;
     double lambda[MD_MAX_GROUPS]; /* velocity factors of this step */
     double thermostat_work[MD_MAX_GROUPS];

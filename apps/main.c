@@ -13,7 +13,7 @@ static const struct {
     {"run", command_run, "simulate: .mdp, .gro and .top in; trajectory, energies and log out"},
     {"info", command_info, "what was built, what this machine has, what would be chosen and why"},
     {"bench", command_bench, "measure: `bench md` steps, `bench halo` exchanges; JSON lines"},
-    {"plot", command_plot, "draw energies of a run folder as SVG or PNG"},
+    {"plot", command_plot, "draw energies, timelines and benchmark results as SVG or PNG"},
 };
 enum { N_COMMANDS = (int)(sizeof command / sizeof command[0]) };
 

@@ -271,8 +271,9 @@ static void put_panel(FILE *out, const points *all, size_t first, size_t end, in
     fputs("\n", out);
 }
 
-static void put_script(FILE *out, bool svg, const points *all)
+static void put_script(FILE *out, bool svg, const void *arg)
 {
+    const points *all = arg;
     int n = 0;
     bool worth;
     for (size_t i = 0; i < all->n; i = panel_end(all, i, &worth)) {
@@ -309,15 +310,7 @@ static sundog_status draw(points *all, const char *image_path, bool svg)
     if (!any)
         return base_fail(SUNDOG_ERR_INPUT, "plot: all results are of the same size, number of GPUs "
                                            "and exchange: there is no curve to draw");
-    char *script = NULL;
-    size_t n_bytes = 0;
-    FILE *out = open_memstream(&script, &n_bytes);
-    if (!out) return base_fail(SUNDOG_ERR_MEMORY, "plot: %s", strerror(errno));
-    put_script(out, svg, all);
-    fclose(out);
-    sundog_status status = md_plot_script(script, n_bytes, image_path);
-    free(script);
-    return status;
+    return md_plot_draw(put_script, all, image_path, svg);
 }
 
 sundog_status plot_results(plot_kind kind, const char *const *path, int n_paths,

@@ -106,8 +106,9 @@ static void put_steps(FILE *out, const timeline *line, double scale)
     }
 }
 
-static void put_script(FILE *out, bool svg, const timeline *line)
+static void put_script(FILE *out, bool svg, const void *arg)
 {
+    const timeline *line = arg;
     static const char *const colour[] = {"#2b6cb0", "#dd6b20", "#2f855a", "#9b2c2c", "#553c9a",
                                          "#b7791f", "#319795", "#d53f8c", "#718096", "#90cdf4",
                                          "#fbd38d", "#9ae6b4", "#feb2b2", "#d6bcfa"};
@@ -142,19 +143,6 @@ static void put_script(FILE *out, bool svg, const timeline *line)
     fputs("\n", out);
 }
 
-static sundog_status draw(const timeline *line, const char *image_path, bool svg)
-{
-    char *script = NULL;
-    size_t n_bytes = 0;
-    FILE *out = open_memstream(&script, &n_bytes);
-    if (!out) return base_fail(SUNDOG_ERR_MEMORY, "plot: %s", strerror(errno));
-    put_script(out, svg, line);
-    fclose(out);
-    sundog_status status = md_plot_script(script, n_bytes, image_path);
-    free(script);
-    return status;
-}
-
 sundog_status plot_trace(const char *path, const char *image_path)
 {
     bool svg;
@@ -163,7 +151,7 @@ sundog_status plot_trace(const char *path, const char *image_path)
     sundog_status status = read_events(path, &line);
     if (status == SUNDOG_OK && line.most_thread > 4095)
         status = base_fail(SUNDOG_ERR_INPUT, "%s: thread numbers go beyond 4095", path);
-    if (status == SUNDOG_OK) status = draw(&line, image_path, svg);
+    if (status == SUNDOG_OK) status = md_plot_draw(put_script, &line, image_path, svg);
     base_free(line.event);
     return status;
 }

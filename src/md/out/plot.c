@@ -181,8 +181,9 @@ static void put_time_axis(FILE *out, bool lowest, scale time)
         fputs("set format x ''\n", out);
 }
 
-static void put_script(FILE *out, bool svg, const md_plot_data *data)
+static void put_script(FILE *out, bool svg, const void *arg)
 {
+    const md_plot_data *data = arg;
     double largest = 0.0;
     for (int c = MD_PLOT_POTENTIAL; c <= MD_PLOT_CONSERVED; c++)
         largest = fmax(largest, fmax(fabs(data->series[c].min), fabs(data->series[c].max)));
@@ -315,7 +316,7 @@ sundog_status md_plot_image(const char *image_path, bool *svg)
                      image_path);
 }
 
-sundog_status md_plot_script(const char *script, size_t n_bytes, const char *image_path)
+static sundog_status run_script(const char *script, size_t n_bytes, const char *image_path)
 {
     md_replace image;
     BASE_TRY(md_replace_begin(image_path, &image));
@@ -325,15 +326,15 @@ sundog_status md_plot_script(const char *script, size_t n_bytes, const char *ima
     return status;
 }
 
-static sundog_status draw(const md_plot_data *data, const char *image_path, bool svg)
+sundog_status md_plot_draw(md_plot_put *put, const void *arg, const char *image_path, bool svg)
 {
     char *script = NULL;
     size_t n_bytes = 0;
     FILE *out = open_memstream(&script, &n_bytes);
     if (!out) return base_fail(SUNDOG_ERR_MEMORY, "plot: %s", strerror(errno));
-    put_script(out, svg, data);
+    put(out, svg, arg);
     fclose(out);
-    sundog_status status = md_plot_script(script, n_bytes, image_path);
+    sundog_status status = run_script(script, n_bytes, image_path);
     free(script);
     return status;
 }
@@ -344,7 +345,7 @@ sundog_status md_plot_energy(const char *csv_path, const char *image_path)
     BASE_TRY(md_plot_image(image_path, &svg));
     md_plot_data data;
     BASE_TRY(md_plot_data_read(csv_path, &data));
-    sundog_status status = draw(&data, image_path, svg);
+    sundog_status status = md_plot_draw(put_script, &data, image_path, svg);
     md_plot_data_destroy(&data);
     return status;
 }

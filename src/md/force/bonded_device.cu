@@ -3,36 +3,11 @@
  * shared memory, and leaves it as one sum a row. */
 #include "device/grid_sum.cuh"
 #include "device/upload.h"
-extern "C" {
-#include "md/force/bonded_blocks.h"
-#include "md/force/bonded_device.h"
-}
 #include "md/core/force_slots.cuh"
-#include "md/force/bonded_terms.cuh"
+#include "md/force/bonded_blocks.cuh"
 
 enum { BLOCK = BONDED_BLOCK, GATHER_BLOCK = 128, N_SUMS = sizeof(md_bonded_sums) / sizeof(double) };
 enum { SUM_COULOMB14 = MD_N_KINDS, SUM_VIRIAL = MD_N_KINDS + 1 };
-
-/* A position restraint, found by its number in the list. */
-typedef struct bonded_restraint {
-    md_posres_reference reference;
-    float k[4];                         /* kJ/mol/nm2; three */
-} bonded_restraint;
-
-typedef struct bonded_view {
-    int n_blocks;
-    float coulomb14;
-    const bonded_table_row *table[MD_N_KINDS];
-    const bonded_restraint *restraint;
-    /* bonded_blocks.h */
-    const int *row, *param;
-    const float *weight;
-    const uint16_t (*place)[MD_MAX_KIND_ATOMS];
-    const uint8_t *kind;
-    const int *first_sum;
-    const bonded_row_sum *sum;
-    float (*slot)[4];
-} bonded_view;
 
 struct md_bonded_device {
     bonded_view view;
@@ -54,90 +29,12 @@ typedef grid_sum_shared<BLOCK, N_SUMS> shared_sums;
 
 /* ---- device --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void term_compute(const bonded_view &view, md_kind kind,
-                                                    int param, const md_device_box *d_box,
-                                                    const int3 *s, const float *charge,
-                                                    bonded_term *t)
-{
-    const md_device_box box = *d_box;
-    if (kind == MD_POSRES) {
-        const bonded_restraint *restraint = &view.restraint[param];
-        term_posres(d_box, s, restraint->k, restraint->reference, t);
-        return;
-    }
-    const float4 *entry = (const float4 *)view.table[kind][param];
-    const float4 low = entry[0], high = entry[1];
-    const float p[BONDED_TABLE_WIDTH] = {low.x,  low.y,  low.z,  low.w,
-                                         high.x, high.y, high.z, high.w};
-    switch (kind) {
-    case MD_BOND: term_bond(box, s, p, t); break;
-    case MD_BOND_G96: term_g96(box, s, p, t); break;
-    case MD_ANGLE: term_angle(box, s, p, t); break;
-    case MD_ANGLE_G96: term_angle_g96(box, s, p, t); break;
-    case MD_UREY_BRADLEY: term_urey_bradley(box, s, p, t); break;
-    case MD_DIH_PROPER:
-    case MD_DIH_PER_IMPROPER: term_proper(box, s, p, t); break;
-    case MD_DIH_RB:
-    case MD_DIH_FOURIER: term_rb(box, s, p, t); break;
-    case MD_DIH_IMPROPER: term_improper(box, s, p, t); break;
-    case MD_PAIR14:
-        term_pair14(box, s, p, view.coulomb14 * (charge[0] * charge[1]), t);
-        break;
-    default: break;                     /* constraints are no forces */
-    }
-}
-
-static __device__ __forceinline__ int kind_n_atoms(md_kind kind)
-{
-    switch (kind) {
-    case MD_POSRES: return 1;
-    case MD_BOND:
-    case MD_BOND_G96:
-    case MD_PAIR14: return 2;
-    case MD_ANGLE:
-    case MD_ANGLE_G96:
-    case MD_UREY_BRADLEY: return 3;
-    default: return 4;
-    }
-}
-
-/* The interaction of this lane: forces to their places, energy to *t. */
-static __device__ __forceinline__ void
-lane_compute(const bonded_view &view, const md_device_row *rows, const md_device_box *d_box,
-             md_kind kind, int param, float (*force)[MD_MAX_KIND_ATOMS * BLOCK], bonded_term *t)
-{
-    const size_t lane = (size_t)blockIdx.x * BLOCK + threadIdx.x;
-    const int *row = view.row + (size_t)blockIdx.x * MD_MAX_KIND_ATOMS * BLOCK + threadIdx.x;
-    const int n_atoms = kind_n_atoms(kind);
-    const ushort4 to = *(const ushort4 *)view.place[lane];
-    const unsigned place[MD_MAX_KIND_ATOMS] = {to.x, to.y, to.z, to.w};
-    int3 s[MD_MAX_KIND_ATOMS];
-    float charge[MD_MAX_KIND_ATOMS];
-#pragma unroll
-    for (int a = 0; a < MD_MAX_KIND_ATOMS; a++) {
-        if (a >= n_atoms) break;
-        const int4 atom = *(const int4 *)&rows[row[a * BLOCK]];
-        s[a] = make_int3(atom.x, atom.y, atom.z);
-        charge[a] = __int_as_float(atom.w);
-    }
-    term_compute(view, kind, param, d_box, s, charge, t);
-#pragma unroll
-    for (int a = 0; a < MD_MAX_KIND_ATOMS; a++) {
-        if (place[a] == BONDED_NO_PLACE) continue;
-        force[0][place[a]] = t->f[a].x;
-        force[1][place[a]] = t->f[a].y;
-        force[2][place[a]] = t->f[a].z;
-    }
-}
-
-/* Each row of the block: its places, in their order, into its slot. */
+/* Its places into its slot. */
 static __device__ __forceinline__ void
 row_add(const bonded_view &view, const float (*force)[MD_MAX_KIND_ATOMS * BLOCK],
         const bonded_row_sum &sum)
 {
-    float3 f = make_float3(0, 0, 0);
-    for (int k = sum.first; k < sum.first + sum.n; k++)
-        f = make_float3(f.x + force[0][k], f.y + force[1][k], f.z + force[2][k]);
+    const float3 f = row_sum(force, sum);
     *(float4 *)view.slot[sum.slot] = make_float4(f.x, f.y, f.z, 0.0f);
 }
 
@@ -184,7 +81,9 @@ __global__ void __launch_bounds__(BLOCK)
     bonded_row_sum sum = {};
     if (first < last) sum = view.sum[first];        /* here already when it is needed */
     bonded_term t = {};
-    if (param >= 0) lane_compute(view, rows, d_box, kind, param, force, &t);
+    const bonded_rows_at_rest at_rest = {rows};
+    if (param >= 0)
+        lane_compute(view, at_rest, d_box, blockIdx.x, threadIdx.x, kind, param, force, &t);
     __syncthreads();
     if (first < last) row_add(view, force, sum);
     for (int i = first + BLOCK; i < last; i += BLOCK) row_add(view, force, view.sum[i]);

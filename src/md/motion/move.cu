@@ -13,44 +13,13 @@
  * other, by code that is unrolled for each of them and fetched for a single pass: 5.4 us for any
  * number of waters, 11 us where there were stars of constraints with bonded forces.
  */
-#include "device/grid_sum.cuh"
 #include "device/upload.h"
-extern "C" {
-#include "md/motion/move.h"
-#include "md/core/units.h"
-}
-#include "md/core/device_row.cuh"
-#include "md/core/force_slots.cuh"
-#include "md/motion/lincs_network.cuh"
-#include "md/motion/lincs_star.cuh"
-#include "md/motion/settle.cuh"
+#include "md/motion/move_rows.cuh"
 
 #include <climits>
 #include <cmath>
 
 enum { BLOCK = 192, N_SUMS = sizeof(md_move_sums) / sizeof(double) };
-
-typedef struct device_segment {
-    md_job_kind kind;
-    int n, first_block;
-    int n_rows, n_block_jobs;           /* of a job; of a block */
-    const int *row;
-    const double *length, *scale;
-    settle_shape water;
-} device_segment;
-
-/* All that a launch reads, by value. */
-typedef struct move_view {
-    md_move_arrays arrays;
-    int n_segments, n_job_blocks;
-    device_segment segment[MD_JOB_MAX_SEGMENTS];
-    network_view network;
-    double dt, inv_dt, cos_warn;
-    int order, iter;
-    md_move_fault *fault;
-    grid_sum_scratch scratch;
-    double *sums;                       /* where they go */
-} move_view;
 
 struct md_move {
     move_view view;
@@ -59,176 +28,11 @@ struct md_move {
     device_array scratch;          /* sums of blocks */
 };
 
-/* ---- one row -------------------------------------------------------------------------------- */
-
-typedef struct moving {
-    int row;
-    double inv_mass;
-    double3 x, v, x_new;
-} moving;
-
-static __device__ __forceinline__ unsigned frozen_axes(const move_view &m, int row)
-{
-    return m.arrays.d_frozen ? m.arrays.d_frozen[row] : 0;
-}
-
-static __device__ __forceinline__ double inv_mass_of(const move_view &m, int row)
-{
-    return frozen_axes(m, row) == 7 ? 1 / MD_IMMOVABLE_MASS : m.arrays.d_inv_mass[row];
-}
-
-/* Back to x, at rest, along frozen axes. */
-static __device__ __forceinline__ void put_back(unsigned frozen, double3 x, moving *a)
-{
-    if (frozen & 1) a->x_new.x = x.x, a->v.x = 0;
-    if (frozen & 2) a->x_new.y = x.y, a->v.y = 0;
-    if (frozen & 4) a->x_new.z = x.z, a->v.z = 0;
-}
-
-/* The step without constraints. */
-static __device__ __forceinline__ moving kick(const move_view &m, int row)
-{
-    moving a;
-    const unsigned frozen = frozen_axes(m, row);
-    a.row = row;
-    a.x = vec3_load((const double (*)[3])m.arrays.d_x, row);
-    a.inv_mass = frozen == 7 ? 1 / MD_IMMOVABLE_MASS : m.arrays.d_inv_mass[row];
-    const float4 pair = *(const float4 *)m.arrays.d_f[row];
-    const float3 f =
-        force_slots_add(m.arrays.slots, row, make_float3(pair.x, pair.y, pair.z));
-    const double lambda = m.arrays.d_lambda[m.arrays.d_group ? m.arrays.d_group[row] : 0];
-    const double push = m.dt * a.inv_mass;
-    a.v = vec3_scale(lambda, vec3_load((const double (*)[3])m.arrays.d_v, row));
-    a.v = vec3_axpy(a.v, push, make_double3(f.x, f.y, f.z));
-    a.x_new = vec3_axpy(a.x, m.dt, a.v);
-    put_back(frozen, a.x, &a);
-    return a;
-}
-
-static __device__ __forceinline__ void land(const move_view &m, moving a)
-{
-    put_back(frozen_axes(m, a.row), a.x, &a);
-    const int3 s = row_position(*m.arrays.d_box, a.x_new);
-    int *row = m.arrays.d_row[a.row].s;
-    vec3_store(m.arrays.d_x, a.row, a.x_new);
-    vec3_store(m.arrays.d_v, a.row, a.v);
-    row[0] = s.x, row[1] = s.y, row[2] = s.z;
-}
-
-static __device__ void report(const move_view &m, bool turned, bool failed, const int *row)
-{
-    if (!turned && !failed) return;
-    if (failed) atomicAdd(&m.fault->n_failed, 1u);
-    else atomicAdd(&m.fault->n_turned, 1u);
-    atomicMin(&m.fault->row, *row);
-}
-
-/* sums[0..8] += factor r (outer) g */
-static __device__ __forceinline__ void add_virial(double *sums, double factor, double3 r,
-                                                  double3 g)
-{
-    const double rc[3] = {r.x, r.y, r.z}, gc[3] = {g.x, g.y, g.z};
-#pragma unroll
-    for (int i = 0; i < 3; i++)
-#pragma unroll
-        for (int j = 0; j < 3; j++) sums[3 * i + j] += factor * rc[i] * gc[j];
-}
-
-/* ---- jobs of a block ------------------------------------------------------------------------ */
-
-/* Rows of a block, job by job. The displacements that constraints make take the place of new
- * positions. */
-typedef struct block_rows {
-    double old[3][BLOCK], now[3][BLOCK], inv_mass[BLOCK];
-} block_rows;
-
-static __device__ __forceinline__ double3 load(const double (*x)[BLOCK], int at)
-{
-    return make_double3(x[0][at], x[1][at], x[2][at]);
-}
-static __device__ __forceinline__ void store(double (*x)[BLOCK], int at, double3 a)
-{
-    x[0][at] = a.x, x[1][at] = a.y, x[2][at] = a.z;
-}
-
-/* Job k of the segment, whose rows stand at `at`. */
 template <bool SUMS>
-static __device__ __forceinline__ void constrain_water(const move_view &m, const device_segment &s,
-                                                       int k, int at, block_rows *rows,
-                                                       double *sums)
-{
-    const double3 o = load(rows->old, at);
-    const double3 b0 = vec3_sub(load(rows->old, at + 1), o);
-    const double3 c0 = vec3_sub(load(rows->old, at + 2), o);
-    double3 da, db, dc;
-    settle_displacements(s.water, b0, c0, vec3_sub(load(rows->now, at), o),
-                         vec3_sub(load(rows->now, at + 1), o),
-                         vec3_sub(load(rows->now, at + 2), o), &da, &db, &dc);
-    store(rows->now, at, da), store(rows->now, at + 1, db), store(rows->now, at + 2, dc);
-    const double sum = da.x + da.y + da.z + db.x + db.y + db.z + dc.x + dc.y + dc.z;
-    report(m, false, !isfinite(sum), s.row + k);
-    if (SUMS) {
-        const double factor = -0.5 * s.water.mass_h * m.inv_dt * m.inv_dt;
-        add_virial(sums, factor, b0, db);
-        add_virial(sums, factor, c0, dc);
-    }
-}
-
-template <bool SUMS, int N_ARMS>
-static __device__ __forceinline__ void constrain_star(const move_view &m, const device_segment &s,
-                                                      int k, int at, block_rows *rows,
-                                                      double *sums)
-{
-    lincs_star<N_ARMS> star;
-    const double3 centre = load(rows->old, at);
-    star.centre = vec3_sub(load(rows->now, at), centre);
-    star.inv_mass_centre = rows->inv_mass[at];
-#pragma unroll
-    for (int i = 0; i < N_ARMS; i++) {
-        star.d[i] = vec3_sub(centre, load(rows->old, at + 1 + i));
-        star.arm[i] = vec3_sub(load(rows->now, at + 1 + i), centre);
-        star.inv_mass[i] = rows->inv_mass[at + 1 + i];
-        star.length[i] = s.length[i * s.n + k];
-        star.scale[i] = s.scale[i * s.n + k];
-    }
-    double deviation = 0, largest;
-    const bool turned =
-        lincs_star_positions<N_ARMS>(&star, m.order, m.iter, m.cos_warn, &deviation, &largest);
-    double3 pull = make_double3(0, 0, 0);
-#pragma unroll
-    for (int i = 0; i < N_ARMS; i++) {
-        pull = vec3_axpy(pull, star.lambda[i], star.b[i]);
-        store(rows->now, at + 1 + i, vec3_scale(star.inv_mass[i] * star.lambda[i], star.b[i]));
-    }
-    store(rows->now, at, vec3_scale(-star.inv_mass_centre, pull));
-    report(m, turned, !isfinite(deviation) || largest >= MD_LOST_CONSTRAINT, s.row + k);
-    if (SUMS) {
-#pragma unroll
-        for (int i = 0; i < N_ARMS; i++)
-            add_virial(sums, 0.5 * m.inv_dt * m.inv_dt * star.lambda[i], star.d[i], star.b[i]);
-        sums[9] += deviation;
-    }
-}
-
-template <bool SUMS>
-static __device__ __forceinline__ void constrain_job(const move_view &m, const device_segment &s,
-                                                     int k, int at, block_rows *rows, double *sums)
-{
-    switch (s.kind) {
-    case MD_JOB_WATER: constrain_water<SUMS>(m, s, k, at, rows, sums); break;
-    case MD_JOB_STAR_1: constrain_star<SUMS, 1>(m, s, k, at, rows, sums); break;
-    case MD_JOB_STAR_2: constrain_star<SUMS, 2>(m, s, k, at, rows, sums); break;
-    case MD_JOB_STAR_3: constrain_star<SUMS, 3>(m, s, k, at, rows, sums); break;
-    case MD_JOB_STAR_4: constrain_star<SUMS, 4>(m, s, k, at, rows, sums); break;
-    default: break;
-    }
-}
-
-template <bool SUMS>
-static __device__ __forceinline__ void move_jobs(const move_view &m, const device_segment &s,
+static __device__ __forceinline__ void move_jobs(const move_view &m, const move_segment &s,
                                                  double *sums)
 {
-    __shared__ block_rows rows;
+    __shared__ block_rows<BLOCK> rows;
     const int first = (blockIdx.x - s.first_block) * s.n_block_jobs;
     const int n = min(s.n_block_jobs, s.n - first), t = threadIdx.x;
     const int job = t / s.n_rows, place = t - job * s.n_rows;
@@ -423,8 +227,8 @@ static void set_segments(move_view *view, const md_move_jobs *jobs, const md_set
     int first_block = 0;
     for (int k = 0; k < jobs->n_segments; k++) {
         const md_job_segment *from = &jobs->segment[k];
-        device_segment *to = &view->segment[k];
-        *to = device_segment{};
+        move_segment *to = &view->segment[k];
+        *to = move_segment{};
         to->kind = from->kind;
         to->n = from->n;
         to->first_block = first_block;

@@ -1,6 +1,7 @@
 /* Kernels and launchers of bonded_device.h. Arrays of a block are [place][lane], so neighbouring
  * threads read neighbouring words; what one thread finds for several rows goes through the block's
  * shared memory, and leaves it as one sum a row. */
+#include "device/early.cuh"
 #include "device/grid_sum.cuh"
 #include "device/upload.h"
 #include "md/core/force_slots.cuh"
@@ -19,6 +20,7 @@ struct md_bonded_device {
     const md_topology *topology;
     const md_posres *posres;            /* NULL: none */
     bool used[MD_N_KINDS];
+    bool starts_early;
     /* host work */
     md_bonded_blocks blocks;
     bonded_restraint *restraint;
@@ -65,14 +67,17 @@ static __device__ __forceinline__ void add_sums(const bonded_term &t, md_kind ki
 /* All bonded interactions of a domain.
  *   grid     blocks of interactions         thread   one interaction, then one row or more
  *   reads    rows of its atoms, its parameters       writes   a slot for each row of the block;
- *   waits    nothing                                          with SUMS out (the last block)
- *   signals  nothing */
+ *   waits    early, at its end                                with SUMS out (the last block)
+ *   signals  nothing
+ * Launched early behind pair forces: those have waited for what made the rows, and for who read the
+ * slots last. */
 template <bool SUMS>
 __global__ void __launch_bounds__(BLOCK)
     bonded_forces(const bonded_view view, const md_device_row *rows, const md_device_box *d_box,
                   const grid_sum_scratch scratch, double *out)
 {
     __shared__ float force[3][MD_MAX_KIND_ATOMS * BLOCK];
+    early_let_next();
     const size_t lane = (size_t)blockIdx.x * BLOCK + threadIdx.x;
     const md_kind kind = (md_kind)view.kind[blockIdx.x * BONDED_WARPS + threadIdx.x / 32];
     const int param = view.param[lane];
@@ -87,6 +92,7 @@ __global__ void __launch_bounds__(BLOCK)
     __syncthreads();
     if (first < last) row_add(view, force, sum);
     for (int i = first + BLOCK; i < last; i += BLOCK) row_add(view, force, view.sum[i]);
+    early_wait();
     if (SUMS) {
         __shared__ shared_sums shared;
         add_sums(t, kind, (double)view.weight[lane], &shared);
@@ -116,6 +122,7 @@ extern "C" sundog_status md_bonded_device_create(const md_bonded *bonded, const 
     md_bonded_device *device = (md_bonded_device *)base_alloc_zero(sizeof *device);
     device->view.coulomb14 = md_bonded_coulomb14(bonded);
     device->topology = topology;
+    device->starts_early = early_is_possible();
     device->posres = posres;
     device->used[MD_POSRES] = posres != NULL;
     while (device_upload_pass(&device->tables))
@@ -234,6 +241,17 @@ extern "C" sundog_status md_bonded_device_launch(md_bonded_device *device,
         bonded_forces<true><<<view->n_blocks, BLOCK, 0, queue>>>(
             *view, d_row, d_box, device->grid_sum, (double *)d_sums);
     return DEVICE_CHECK(cudaGetLastError());
+}
+
+extern "C" sundog_status md_bonded_device_launch_early(md_bonded_device *device,
+                                                       const md_device_row *d_row,
+                                                       const md_device_box *d_box, void *stream)
+{
+    const bonded_view *view = &device->view;
+    if (view->n_blocks == 0) return SUNDOG_OK;
+    return DEVICE_CHECK(early_launch(bonded_forces<false>, view->n_blocks, BLOCK,
+                                     device->starts_early, (cudaStream_t)stream, *view, d_row,
+                                     d_box, device->grid_sum, (double *)NULL));
 }
 
 extern "C" sundog_status md_bonded_device_gather(md_bonded_device *device, float (*d_f)[4],

@@ -41,6 +41,10 @@ md_force_slots md_bonded_device_slots(const md_bonded_device *device);
 sundog_status md_bonded_device_launch(md_bonded_device *device, const md_device_row *d_row,
                                       const md_device_box *d_box, md_bonded_sums *d_sums,
                                       void *stream);
+/* The same without sums, right behind pair forces that were launched on the same rows: begins when
+ * all their blocks have seen the rows, and fills multiprocessors that they leave. */
+sundog_status md_bonded_device_launch_early(md_bonded_device *device, const md_device_row *d_row,
+                                            const md_device_box *d_box, void *stream);
 /* f[row] += slots, rows [0, n_rows_wanted): for who does not add them by itself. */
 sundog_status md_bonded_device_gather(md_bonded_device *device, float (*d_f)[4], void *stream);
 #endif

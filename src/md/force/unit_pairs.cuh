@@ -169,8 +169,8 @@ static __device__ __forceinline__ float2 lj_at(const char *lj, uint32_t at)
     return *(const float2 *)(lj + (at >> 1));
 }
 
-/* Where a kernel takes rows from: begin() once, when the lists have been asked for, then load(): the
- * first n of AHEAD. These are the rows as an earlier kernel left them. */
+/* Where a kernel takes rows from: begin() once, when the lists have been asked for, then load():
+ * the first n of AHEAD. These are the rows as an earlier kernel left them. */
 typedef struct rows_at_rest {
     const int4 *row;
     __device__ __forceinline__ void begin(void) const { wait_for_previous(); }
@@ -440,7 +440,7 @@ static __device__ __forceinline__ void put_parts(const lane_atoms &i, float *par
     }
 }
 
-/* A component of a unit's force from the parts of its lanes, in their order. `lanes`: of the view. */
+/* A component of a unit's force from the parts of its lanes, in their order. lanes: of the view. */
 static __device__ __forceinline__ float sum_parts(const float *part, int component, uint32_t lanes)
 {
     const float *from = part + component * unit_part_stride() + (lanes & 65535);

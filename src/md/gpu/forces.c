@@ -7,7 +7,12 @@
  *
  * Where lists are made the ghosts come first, and nothing overlaps. Without ghosts to wait for all
  * is one chain, in which a kernel is launched before the last one has ended (programmatic dependent
- * launch): a branch for the bonded forces cost as much as it saved.
+ * launch, device/early.cuh):
+ *
+ *      pair forces     lists are read, then the last move is waited for | blocks of bonded forces
+ *                      start where those of pair forces end | the move reads x and v, then waits
+ *
+ * A branch for the bonded forces cost as much as it saved.
  */
 #include "md/gpu/gpu_impl.h"
 
@@ -61,8 +66,12 @@ static sundog_status shell_forces(md_gpu *gpu, double *pair_sums, bool has_ghost
     md_unit_how how = {.part = MD_UNIT_ALL, .stream = gpu->stream};
     if (has_ghosts) {
         how.early = !fresh_lists;
-        if (gpu->has_bonded) BASE_TRY(bonded(gpu, pair_sums != NULL, gpu->stream));
-        return md_unit_force_launch(gpu->force, view, row, f, pair_sums, &how);
+        BASE_TRY(md_unit_force_launch(gpu->force, view, row, f, pair_sums, &how));
+        if (!gpu->has_bonded) return SUNDOG_OK;
+        if (pair_sums) return bonded(gpu, true, gpu->stream);
+        return md_bonded_device_launch_early(gpu->bonded, row,
+                                             GPU_D(gpu, const md_device_box *, GPU_BOX),
+                                             gpu->stream);
     }
     md_unit_how inner = {.part = MD_UNIT_INNER, .stream = gpu->beside};
     how.part = MD_UNIT_BORDER;

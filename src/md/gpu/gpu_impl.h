@@ -133,7 +133,8 @@ sundog_status gpu_enqueue_lists(md_gpu *gpu, unsigned what);
 sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool fresh_lists);
 
 /* step.c: `event` counts the thermostat's steps of the piece */
-sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums);
+/* early: behind forces, or the thermostat behind them */
+sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums, bool early);
 sundog_status gpu_enqueue_step(md_gpu *gpu, unsigned what, int *event);
 
 /* pieces.c */

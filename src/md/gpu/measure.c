@@ -48,7 +48,7 @@ static sundog_status enqueue(md_gpu *gpu, md_gpu_part part)
         if (!gpu->has_bonded) return SUNDOG_OK;
         return md_bonded_device_launch(gpu->bonded, row, GPU_D(gpu, const md_device_box *, GPU_BOX),
                                        NULL, gpu->stream);
-    case MD_GPU_PART_MOVE: return gpu_enqueue_move(gpu, false, false);
+    case MD_GPU_PART_MOVE: return gpu_enqueue_move(gpu, false, false, false);
     case MD_GPU_PART_SEARCH: return gpu_enqueue_lists(gpu, MD_GPU_SEARCH);
     case MD_GPU_PART_FILTER: return gpu_enqueue_lists(gpu, MD_GPU_FILTER);
     case MD_GPU_PART_KINETIC:

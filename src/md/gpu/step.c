@@ -59,9 +59,10 @@ static sundog_status report(md_gpu *gpu)
     return gpu_report_sums(&from, gpu->stream);
 }
 
-sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums)
+sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums, bool early)
 {
     md_move_arrays arrays = move_arrays(gpu, couple);
+    arrays.early = early && !gpu->forward && gpu->lists;
     return md_move_launch(gpu->move, &arrays, gpu->options.params->dt,
                           sums ? GPU_D(gpu, md_move_sums *, GPU_MOVE_SUMS) : NULL, gpu->stream);
 }
@@ -77,7 +78,7 @@ sundog_status gpu_enqueue_step(md_gpu *gpu, unsigned what, int *event)
         BASE_TRY(md_kinetic_launch(gpu->kinetic, &v, GPU_D(gpu, md_kinetic_sums *, GPU_KINETIC_OLD),
                                    gpu->stream));
     if (couple) BASE_TRY(thermostat(gpu, (*event)++));
-    BASE_TRY(gpu_enqueue_move(gpu, couple, sums));
+    BASE_TRY(gpu_enqueue_move(gpu, couple, sums, true));
     if (sums) {
         BASE_TRY(md_kinetic_launch(gpu->kinetic, &v, GPU_D(gpu, md_kinetic_sums *, GPU_KINETIC_NEW),
                                    gpu->stream));

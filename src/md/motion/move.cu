@@ -13,6 +13,7 @@
  * other, by code that is unrolled for each of them and fetched for a single pass: 5.4 us for any
  * number of waters, 11 us where there were stars of constraints with bonded forces.
  */
+#include "device/early.cuh"
 #include "device/upload.h"
 #include "md/motion/move_rows.cuh"
 
@@ -24,6 +25,7 @@ enum { BLOCK = 192, N_SUMS = sizeof(md_move_sums) / sizeof(double) };
 struct md_move {
     move_view view;
     int n_blocks;
+    bool starts_early;
     device_upload upload;                 /* jobs */
     device_array scratch;          /* sums of blocks */
 };
@@ -37,8 +39,15 @@ static __device__ __forceinline__ void move_jobs(const move_view &m, const move_
     const int n = min(s.n_block_jobs, s.n - first), t = threadIdx.x;
     const int job = t / s.n_rows, place = t - job * s.n_rows;
     moving a;
+    int row = 0;
+    at_start begun = {};
+    if (job < n) {                      /* what the forces are not needed for */
+        row = s.row[place * s.n + first + job];
+        begun = start_of(m, row);
+    }
+    early_wait();
     if (job < n) {
-        a = kick(m, s.row[place * s.n + first + job]);
+        a = kick(m, row, begun);
         if (s.kind == MD_JOB_FREE) {
             report(m, false, !isfinite(a.x_new.x + a.x_new.y + a.x_new.z), &a.row);
             land(m, a);
@@ -70,8 +79,10 @@ static __device__ void move_network(const move_view &m, int c, double *sums)
     const int first = w.constraint_start[c], last = w.constraint_start[c + 1];
     const int order = w.triangles[c] ? 2 * m.order : m.order;
     const double (*x_old)[3] = (const double (*)[3])m.arrays.d_x;
+    early_wait();
     for (int a = first_atom + threadIdx.x; a < last_atom; a += BLOCK) {
-        const moving atom = kick(m, w.row[a]);
+        const int row = w.row[a];
+        const moving atom = kick(m, row, start_of(m, row));
         vec3_store(w.x, a, atom.x_new);
         vec3_store(m.arrays.d_v, atom.row, atom.v);
     }
@@ -136,10 +147,13 @@ static __device__ void move_network(const move_view &m, int c, double *sums)
  *   grid     blocks of jobs, segment by segment; then a block a network
  *   thread   a row and a job, or its share of a network
  *   reads    f, v, x, lambda            writes   v, x, row; with SUMS sums (the last block)
- *   waits    nothing                    signals  nothing (the exchange does) */
+ *   waits    early, for the forces      signals  nothing (the exchange does)
+ * Launched early it finds x, v and what else it reads before the forces as the last move left them:
+ * who lets it start has waited for that, and the kernels between write none of it. */
 template <bool SUMS> __global__ void __launch_bounds__(BLOCK, 2) move_kernel(const move_view m)
 {
     double sums[N_SUMS];
+    early_let_next();
     if (SUMS)
         for (int i = 0; i < N_SUMS; i++) sums[i] = 0;
     if ((int)blockIdx.x >= m.n_job_blocks) {
@@ -172,6 +186,7 @@ extern "C" sundog_status md_move_create(const md_constrain_options *options, md_
 {
     md_move *move = (md_move *)base_alloc_zero(sizeof *move);
     move->view.order = options->lincs_order;
+    move->starts_early = early_is_possible();
     move->view.iter = options->lincs_iter;
     move->view.cos_warn = cos(options->lincs_warnangle * MD_DEG_TO_RAD);
     sundog_status status = DEVICE_CHECK(cudaMalloc(&move->view.fault, sizeof *move->view.fault));
@@ -289,7 +304,8 @@ extern "C" sundog_status md_move_launch(md_move *move, const md_move_arrays *arr
         return d_sums == NULL ? SUNDOG_OK
                               : DEVICE_CHECK(cudaMemsetAsync(d_sums, 0, sizeof *d_sums, queue));
     if (d_sums == NULL)
-        move_kernel<false><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
+        return DEVICE_CHECK(early_launch(move_kernel<false>, move->n_blocks, BLOCK,
+                                         arrays->early && move->starts_early, queue, move->view));
     else
         move_kernel<true><<<move->n_blocks, BLOCK, 0, queue>>>(move->view);
     return DEVICE_CHECK(cudaGetLastError());

@@ -34,6 +34,9 @@ typedef struct md_move_arrays {
     const double *d_lambda;             /* scale factor of each group */
     const md_device_box *d_box;
     md_device_row *d_row;               /* out: positions; the charge is kept */
+    bool early;                         /* without sums: what precedes in the stream writes neither
+                                           x, v nor masses, and whatever did is done when that
+                                           lets the next start (programmatic dependent launch) */
 } md_move_arrays;
 
 /* Of one launch: constraint virial, -1/2 sum r (outer) G, kJ/mol; sum of squared relative

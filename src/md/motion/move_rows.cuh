@@ -69,7 +69,7 @@ static __device__ __forceinline__ void put_back(unsigned frozen, double3 x, movi
 /* What a row's step starts from. */
 typedef struct at_start {
     double3 x, v;
-    double inv_mass, lambda;
+    double inv_mass;
     unsigned frozen;
 } at_start;
 
@@ -80,31 +80,36 @@ static __device__ __forceinline__ at_start start_of(const move_view &m, int row)
     s.x = vec3_load((const double (*)[3])m.arrays.d_x, row);
     s.v = vec3_load((const double (*)[3])m.arrays.d_v, row);
     s.inv_mass = s.frozen == 7 ? 1 / MD_IMMOVABLE_MASS : m.arrays.d_inv_mass[row];
-    s.lambda = m.arrays.d_lambda[m.arrays.d_group ? m.arrays.d_group[row] : 0];
     return s;
+}
+
+/* Of the thermostat. */
+static __device__ __forceinline__ double lambda_of(const move_view &m, int row)
+{
+    return m.arrays.d_lambda[m.arrays.d_group ? m.arrays.d_group[row] : 0];
 }
 
 /* The step without constraints, by all that pulls at the row. */
 static __device__ __forceinline__ moving kick_by(const move_view &m, int row, const at_start &s,
-                                                 float3 f)
+                                                 double lambda, float3 f)
 {
     moving a;
     a.row = row;
     a.x = s.x;
     a.inv_mass = s.inv_mass;
     const double push = m.dt * a.inv_mass;
-    a.v = vec3_scale(s.lambda, s.v);
+    a.v = vec3_scale(lambda, s.v);
     a.v = vec3_axpy(a.v, push, make_double3(f.x, f.y, f.z));
     a.x_new = vec3_axpy(a.x, m.dt, a.v);
     put_back(s.frozen, a.x, &a);
     return a;
 }
 
-static __device__ __forceinline__ moving kick(const move_view &m, int row)
+/* By the forces of an earlier kernel. */
+static __device__ __forceinline__ moving kick(const move_view &m, int row, const at_start &s)
 {
-    const at_start s = start_of(m, row);
     const float4 pair = *(const float4 *)m.arrays.d_f[row];
-    return kick_by(m, row, s,
+    return kick_by(m, row, s, lambda_of(m, row),
                    force_slots_add(m.arrays.slots, row, make_float3(pair.x, pair.y, pair.z)));
 }
 
@@ -222,7 +227,8 @@ static __device__ __forceinline__ void constrain_star(const move_view &m, const 
 
 template <bool SUMS, int N>
 static __device__ __forceinline__ void constrain_job(const move_view &m, const move_segment &s,
-                                                     int k, int at, block_rows<N> *rows, double *sums)
+                                                     int k, int at, block_rows<N> *rows,
+                                                     double *sums)
 {
     switch (s.kind) {
     case MD_JOB_WATER: constrain_water<SUMS, N>(m, s, k, at, rows, sums); break;

@@ -53,6 +53,10 @@ static void print_choices(void)
     printf("Processes\n  %-16s %s\n", "mpi",
            processes_built_with() ? processes_built_with()
                                   : "not built: this program runs in one process");
+    char text[1024];
+    bool nvshmem = sundog_nvshmem_describe(text, sizeof text) == SUNDOG_OK;
+    printf("  %-16s %s%s\n", "nvshmem", nvshmem ? "" : "not available: ",
+           nvshmem ? text : sundog_last_error());
     info_print_gpus();
 }
 

@@ -24,12 +24,15 @@
  * Bulk. A warp gathers rows into shared memory and hands them to the copy engine in one store; the
  * writes (not only the reads) are waited for before the message's counter.
  *
+ * Far peers, which no store reaches: sundog/device_far.cuh.
+ *
  * Groups are those of cooperative_groups: a block, or a tile of a warp.
  *
  * Waits are bounded (sundog/device_order.cuh).
  */
 #ifndef SUNDOG_DEVICE_CUH
 #define SUNDOG_DEVICE_CUH
+#include "sundog/device_far.cuh"
 #include "sundog/device_order.cuh"
 #include "sundog/device_rows.cuh"
 
@@ -44,7 +47,9 @@ SUNDOG_DEVICE void sundog_announce_space(const sundog_view *view, const Group &g
 {
     if (view->lockstep) return;
     for (int m = (int)group.thread_rank(); m < view->n_messages; m += (int)group.size())
-        if (view->recv[m].n > 0)
+        if (SUNDOG_FAR && view->recv[m].n > 0 && view->recv[m].n_puts > 0)
+            sundog_far_signal(view->recv[m].peer_space, epoch, view->recv[m].peer);
+        else if (view->recv[m].n > 0)
             sundog_release_system(view->recv[m].peer_space, epoch);
 }
 
@@ -55,7 +60,8 @@ SUNDOG_DEVICE void sundog_announce_flits(const sundog_view *view, const Group &g
 {
     if (view->lockstep) return;
     for (int m = (int)group.thread_rank(); m < view->n_messages; m += (int)group.size())
-        if (view->recv[m].n > 0) sundog_set_system(view->recv[m].peer_space, epoch);
+        if (view->recv[m].n > 0)
+            sundog_tell(view->recv[m].peer_space, epoch, view->recv[m].peer, view->recv[m].n_puts);
 }
 
 /* Each thread of a group waits for some of a message's words: all of them after a barrier. */
@@ -65,8 +71,10 @@ SUNDOG_DEVICE void sundog_wait_arrived(const sundog_view *view, const Group &gro
 {
     const sundog_view_recv *recv = &view->recv[message];
     const sundog_wait wait = {SUNDOG_WORD_ARRIVED, recv->peer, message, epoch};
-    for (int w = (int)group.thread_rank(); w < recv->n_arrived; w += (int)group.size())
+    for (int w = (int)group.thread_rank(); w < recv->n_arrived; w += (int)group.size()) {
         sundog_wait_system(view, recv->arrived + w, wait);
+        if (SUNDOG_FAR && recv->n_puts > 0) sundog_far_settle(recv->arrived + w, epoch);
+    }
 }
 
 /* What must be before the rows of a chunk can be stored. `send` is the chunk's message, copied
@@ -102,6 +110,11 @@ SUNDOG_DEVICE void sundog_send_done(const sundog_view *view, const Group &group,
                                     const sundog_view_chunk *chunks, int step, int n,
                                     const sundog_view_send &send, uint64_t epoch)
 {
+    if (SUNDOG_FAR && send.n_puts > 0) {
+        sundog_far_done(view, group, view->sent + send.first_word, n, send.n_chunks,
+                        send.first_put, send.n_puts, epoch);
+        return;
+    }
     group.sync();
     for (int k = (int)group.thread_rank(); k < n; k += (int)group.size()) {
         const int word = chunks[(int64_t)k * step].word;
@@ -120,17 +133,36 @@ SUNDOG_DEVICE sundog_rows sundog_destination(const sundog_view *view,
     return rows;
 }
 
-/* Store the rows of a chunk into the peer's ghosts. */
+/* From row to row where rows are sent to. */
+SUNDOG_DEVICE int32_t sundog_sent_stride(const sundog_view_field &field)
+{
+    return SUNDOG_FAR ? field.sent_stride : field.stride;
+}
+
+/* Rows of a field that a chunk sends. Ghosts are taken from the inbox, if there is one: when they
+ * have arrived there they are not in their rows yet. (Those of a message are one range of rows.) */
+SUNDOG_DEVICE sundog_place sundog_origin(const sundog_view *view, const sundog_view_field &field,
+                                         const sundog_view_chunk &chunk)
+{
+    const sundog_rows rows = {view->src + chunk.first, 0};
+    if (!SUNDOG_FAR || !field.inbox || chunk.source < 0) return {field.rows, field.stride, rows};
+    const int32_t first = view->recv[chunk.source].first;
+    return {field.inbox + ((int64_t)first - view->ghost[first]) * field.row_bytes, field.row_bytes,
+            rows};
+}
+
+/* Store the rows of a chunk into the peer's ghosts, its inbox, or the outbox of this rank. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_rows(const sundog_view *view, const Group &group,
                                     const sundog_view_chunk &chunk)
 {
-    const sundog_rows src = {view->src + chunk.first, 0}, dst = sundog_destination(view, chunk);
+    const sundog_rows dst = sundog_destination(view, chunk);
     for (int f = 0; f < view->n_fields; f++) {
         const sundog_view_field &field = view->field[f];
         char *to = view->peer_rows[chunk.message * view->n_fields + f];
-        sundog_copy_rows(group, field, {field.rows, field.stride, src}, {to, field.stride, dst},
-                         chunk.n, view->shift + chunk.shift, chunk.n_shifts);
+        sundog_copy_rows(group, field, sundog_origin(view, field, chunk),
+                         {to, sundog_sent_stride(field), dst}, chunk.n, view->shift + chunk.shift,
+                         chunk.n_shifts);
     }
 }
 
@@ -140,14 +172,14 @@ template <class Group>
 SUNDOG_DEVICE void sundog_send_bulk(const sundog_view *view, const Group &warp, char *buffer,
                                     const sundog_view_chunk &chunk)
 {
-    const sundog_rows src = {view->src + chunk.first, 0}, dst = sundog_destination(view, chunk);
+    const sundog_rows dst = sundog_destination(view, chunk);
     for (int f = 0; f < view->n_fields; f++) {
         const sundog_view_field &field = view->field[f];
         char *to = view->peer_rows[chunk.message * view->n_fields + f];
-        const sundog_place from = {field.rows, field.stride, src};
-        if (!chunk.contiguous || field.stride != field.row_bytes ||
+        const sundog_place from = sundog_origin(view, field, chunk);
+        if (!chunk.contiguous || sundog_sent_stride(field) != field.row_bytes ||
             chunk.n * field.row_bytes > SUNDOG_BULK_BYTES) {
-            sundog_copy_rows(warp, field, from, {to, field.stride, dst}, chunk.n,
+            sundog_copy_rows(warp, field, from, {to, sundog_sent_stride(field), dst}, chunk.n,
                              view->shift + chunk.shift, chunk.n_shifts);
             continue;
         }
@@ -157,6 +189,21 @@ SUNDOG_DEVICE void sundog_send_bulk(const sundog_view *view, const Group &warp, 
         warp.sync();
     }
     if (warp.thread_rank() == 0) sundog_bulk_wait_written();
+}
+
+/* Unpack a chunk of ghosts from the inbox, once all of their message has arrived. */
+template <class Group>
+SUNDOG_DEVICE void sundog_receive_rows(const sundog_view *view, const Group &group,
+                                       const sundog_view_chunk &chunk, uint64_t epoch)
+{
+    const sundog_rows box = {NULL, chunk.first}, ghosts = {view->ghost + chunk.first, 0};
+    sundog_wait_arrived(view, group, chunk.message, epoch);
+    group.sync();
+    for (int f = 0; f < view->n_fields; f++) {
+        const sundog_view_field &field = view->field[f];
+        sundog_copy_rows(group, field, {field.inbox, field.row_bytes, box},
+                         {field.rows, field.stride, ghosts}, chunk.n, NULL, 0);
+    }
 }
 
 /* A flit that a thread sends: where its payload is, or (source not NULL) which flit brings it, and
@@ -209,6 +256,16 @@ SUNDOG_DEVICE void sundog_flit_send(const sundog_view *view, const sundog_view_c
     sundog_flit_store(sending.to + parity * send.peer_flit_stride, flit);
 }
 
+/* Flits of a far peer come in a put: one of them may be there in part before its word is. */
+template <class Group>
+SUNDOG_DEVICE void sundog_settle_flits(const sundog_view *view, const Group &group, int message,
+                                       uint64_t epoch)
+{
+    if (!SUNDOG_FAR || view->recv[message].n_puts == 0) return;
+    sundog_wait_arrived(view, group, message, epoch);
+    group.sync();
+}
+
 /* Send a chunk as flits. Rows that an earlier message brings are taken from its flits. */
 template <class Group>
 SUNDOG_DEVICE void sundog_send_flits(const sundog_view *view, const Group &group,
@@ -224,11 +281,15 @@ SUNDOG_DEVICE void sundog_send_flits(const sundog_view *view, const Group &group
         if (group.thread_rank() == 0) sundog_wait_system(view, send.space, wait);
         group.sync();
     }
+    if (chunk.source >= 0) sundog_settle_flits(view, group, chunk.source, epoch);
     while (e < n) {
         sundog_flit_send(view, chunk, send, sending, epoch);
         e += group.size();
         if (e < n) sending = sundog_flit_to_send(view, chunk, send, e);
     }
+    if (SUNDOG_FAR && send.n_puts > 0)
+        sundog_far_done(view, group, view->sent + send.first_word, 1, send.n_chunks,
+                        send.first_put, send.n_puts, epoch);
 }
 
 /* A flit that a thread receives: where it comes (parity 0), and the row's place for its payload. */
@@ -266,6 +327,7 @@ SUNDOG_DEVICE void sundog_receive_flits(const sundog_view *view, const Group &gr
     const sundog_wait wait = {SUNDOG_WORD_FLIT, view->recv[chunk.message].peer, chunk.message,
                               epoch};
     const uint32_t n = (uint32_t)(chunk.n * view->n_flits);
+    sundog_settle_flits(view, group, chunk.message, epoch);
     for (uint32_t e = group.thread_rank(); e < n; e += group.size())
         sundog_flit_receive(view, sundog_flit_to_receive(view, chunk, e), wait);
 }
@@ -298,6 +360,11 @@ SUNDOG_DEVICE void sundog_return_done(const sundog_view *view, const Group &grou
                                       const sundog_view_chunk *chunks, int step, int n,
                                       const sundog_view_recv &recv, uint64_t epoch)
 {
+    if (SUNDOG_FAR && recv.n_puts > 0) {
+        sundog_far_done(view, group, view->returned + recv.first_word, n, recv.n_chunks,
+                        recv.first_put, recv.n_puts, epoch);
+        return;
+    }
     group.sync();
     for (int k = (int)group.thread_rank(); k < n; k += (int)group.size()) {
         const int word = chunks[(int64_t)k * step].word;
@@ -309,7 +376,7 @@ SUNDOG_DEVICE void sundog_return_done(const sundog_view *view, const Group &grou
     }
 }
 
-/* Store the ghosts of a chunk into the owner's slot. */
+/* Store the ghosts of a chunk into the owner's slot, or the outbox. */
 template <class Group>
 SUNDOG_DEVICE void sundog_return_rows(const sundog_view *view, const Group &group,
                                       const sundog_view_chunk &chunk)
@@ -365,6 +432,9 @@ SUNDOG_DEVICE void sundog_return_flits(const sundog_view *view, const Group &gro
         flit.epoch = (uint32_t)epoch;
         sundog_flit_store(to + (int64_t)(i - recv.first) * n_flits + q, flit);
     }
+    if (SUNDOG_FAR && recv.n_puts > 0)
+        sundog_far_done(view, group, view->returned + recv.first_word, 1, recv.n_chunks,
+                        recv.first_put, recv.n_puts, epoch);
 }
 
 /* ---- reverse: adding ------------------------------------------------------------------------- */
@@ -449,21 +519,31 @@ SUNDOG_DEVICE void sundog_add_flits(const sundog_view *view, const Group &group,
     }
 }
 
+/* Words that say that a message's sums are here: flits do by themselves, unless they were put. */
+template <bool FLITS>
+SUNDOG_DEVICE int sundog_sum_words(const sundog_view_send &send)
+{
+    return !FLITS || (SUNDOG_FAR && send.n_puts > 0) ? send.n_sums : 0;
+}
+
 /* Everything a chunk of adding waits for: sums of the group's messages, the group before. */
 template <bool FLITS, class Group>
 SUNDOG_DEVICE void sundog_add_when_ready(const sundog_view *view, const Group &group,
                                          const sundog_view_chunk &chunk, uint64_t epoch)
 {
     const int g = chunk.message;
-    if (!FLITS) {
+    if (!FLITS || SUNDOG_FAR) {
         const int from = view->group_first[g], to = view->group_first[g + 1];
         int n_words = 0;
-        for (int m = from; m < to; m++) n_words += view->send[m].n_sums;
+        for (int m = from; m < to; m++) n_words += sundog_sum_words<FLITS>(view->send[m]);
         for (int i = (int)group.thread_rank(); i < n_words; i += (int)group.size()) {
             int m = from, w = i;
-            while (w >= view->send[m].n_sums) w -= view->send[m++].n_sums;
-            const sundog_wait wait = {SUNDOG_WORD_SUMS, view->send[m].peer, m, epoch};
-            sundog_wait_system(view, view->send[m].sums + w, wait);
+            while (w >= sundog_sum_words<FLITS>(view->send[m]))
+                w -= sundog_sum_words<FLITS>(view->send[m++]);
+            const sundog_view_send &send = view->send[m];
+            const sundog_wait wait = {SUNDOG_WORD_SUMS, send.peer, m, epoch};
+            sundog_wait_system(view, send.sums + w, wait);
+            if (SUNDOG_FAR && send.n_puts > 0) sundog_far_settle(send.sums + w, epoch);
         }
     }
     if (group.thread_rank() == 0 && chunk.source >= 0) {
@@ -500,7 +580,8 @@ SUNDOG_DEVICE void sundog_add_done(const sundog_view *view, const Group &group,
     if (view->lockstep) return;
     if (!FLITS) sundog_fence_system();
     for (int m = view->group_first[g]; m < view->group_first[g + 1]; m++)
-        if (view->send[m].n > 0) sundog_set_system(view->send[m].peer_room, epoch);
+        if (view->send[m].n > 0)
+            sundog_tell(view->send[m].peer_room, epoch, view->send[m].peer, view->send[m].n_puts);
 }
 
 /* ---- whole chunks, from inside any kernel ---------------------------------------------------- */

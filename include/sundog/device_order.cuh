@@ -69,6 +69,15 @@ SUNDOG_DEVICE uint32_t sundog_arrive_gpu(uint32_t *counter)
     return before;
 }
 
+/* n arrivals at once. */
+SUNDOG_DEVICE uint32_t sundog_arrive_many_gpu(uint32_t *counter, uint32_t n)
+{
+    uint32_t before;
+    asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(counter), "r"(n) : "memory");
+    return before;
+}
+
 SUNDOG_DEVICE void sundog_fence_system(void)
 {
     asm volatile("fence.acq_rel.sys;" : : : "memory");

@@ -109,9 +109,13 @@ const char *const *sundog_gpu_rungs(int *n);
 sundog_status sundog_gpu_rung_check(const char *rung, const int *gpus, int n_gpus, char *text,
                                     size_t n_bytes);
 
+/* Is fabric nvshmem there? OK: the text has its version and where its plug-in is; else why not. */
+sundog_status sundog_nvshmem_describe(char *text, size_t n_bytes);
+
 /* This rank works on `gpu`, which becomes the calling thread's current device. Opens peer access
- * between all GPUs of the team; fails on all ranks alike, naming the first pair of GPUs that cannot
- * reach each other, or the setting that would let ranks block each other. Collective. */
+ * between all GPUs of this process; fails on all ranks alike, naming the first pair of GPUs that
+ * cannot reach each other, or the setting that would let ranks block each other; processes that
+ * share a GPU need MPS. Collective. */
 sundog_status sundog_team_bind_gpu(sundog_team *team, int gpu);
 
 /* A stream of the GPU: a cudaStream_t. NULL is the calling thread's own default stream. */
@@ -198,6 +202,12 @@ typedef enum sundog_memory {
     SUNDOG_MEMORY_DEVICE            /* of the GPU that the rank is bound to */
 } sundog_memory;
 
+typedef enum sundog_transport {
+    SUNDOG_TRANSPORT_AUTO,          /* stores where a peer's memory is mapped, else puts */
+    SUNDOG_TRANSPORT_DIRECT,        /* stores; refused where some peer cannot be reached so */
+    SUNDOG_TRANSPORT_PUT            /* puts to every peer, as over a network (fabric nvshmem) */
+} sundog_transport;
+
 typedef struct sundog_exchange_options {
     size_t struct_size;             /* sizeof(sundog_exchange_options), for later versions */
     const char *rung;               /* "reference", "mpi", "pulse", "fused", "direct" (needs route
@@ -213,6 +223,9 @@ typedef struct sundog_exchange_options {
                                        reverse_begin. Debug builds check the order. */
     sundog_memory memory;           /* where the rows of all fields are */
     int max_blocks;                 /* device: at most so many thread blocks; 0 = as suits */
+    const char *fabric;             /* device: "peer" (ranks are threads), "nvshmem" (each rank is a
+                                       process, and the plug-in is there); NULL = as the team is */
+    sundog_transport transport;     /* device */
 } sundog_exchange_options;
 
 /* Bind arrays [n_rows] to a committed plan. Forward copies into ghosts of all fields in one

@@ -12,6 +12,11 @@
  *   ghosts by message, n_recv_rows
  *       ghost        row here                                entries recv[m].first ... + n
  *       flits        forward by rung flit: what came         two copies, by parity of the epoch
+ *       inbox        where ghosts arrive, if not in place    field[f].inbox, NULL: in place
+ *
+ * A peer that is near is stored into; one that is far is reached by puts: rows are packed into an
+ * outbox of this rank, and the last chunk of the message to be packed puts them, each part with a
+ * word of its own as its signal. (The rows' address at the peer is then that of the outbox.)
  *
  * Work is cut into chunks that a block (rung fused-tma: a warp) does at once, listed in an order
  * in which no chunk waits for a later one: blocks that take chunk b, b + blocks, ... cannot block
@@ -43,7 +48,9 @@ typedef struct sundog_flit {
 typedef struct sundog_view_field {
     char *rows, *sums;              /* [n_rows], [n_send_rows]; sums NULL: not floating-point */
     int32_t type, width, row_bytes; /* type: sundog_type */
+    char *inbox;                    /* [n_recv_rows] without gaps; NULL: ghosts come in place */
     int32_t stride;                 /* of rows, in bytes; those of sums have no gaps */
+    int32_t sent_stride;            /* of rows where they are sent to: stride, or without gaps */
     int32_t shifted;
     int32_t quads;                  /* rows are whole, aligned 16-byte units everywhere */
     int32_t wide;                   /* rows here begin at multiples of 16 bytes */
@@ -51,11 +58,21 @@ typedef struct sundog_view_field {
     int32_t first_flit, first_sum_flit; /* within the flits of a row of all fields */
 } sundog_view_field;
 
+typedef struct sundog_view_put {    /* a part of a message to a far peer */
+    const char *from;
+    char *to;                       /* symmetric address */
+    int64_t n_bytes;                /* 0: the signal alone */
+    int64_t from_parity, to_parity; /* flits: from the copy of parity 0 to that of 1; else 0 */
+    uint64_t *word;                 /* symmetric address */
+    int64_t pe;
+} sundog_view_put;
+
 typedef struct sundog_view_send {   /* my rows that the peer mirrors */
     int32_t peer, first, n;
     int32_t n_chunks, per_word;     /* forward: the last chunk of a word to be done signals */
     int32_t first_word;             /* in `sent` */
     int32_t n_sums;                 /* reverse: words to wait for */
+    int32_t first_put, n_puts;      /* forward, in `put`; none: the peer is near */
     uint64_t *peer_arrived;         /* forward, [n_chunks / per_word, rounded up] */
     uint64_t *space;
     uint64_t *sums, *peer_room;     /* reverse, sums [n_sums] */
@@ -69,6 +86,7 @@ typedef struct sundog_view_recv {   /* my ghosts that the peer owns or forwards 
     int32_t first_word;             /* in `returned` */
     int32_t n_arrived;              /* forward: words to wait for */
     int32_t first_user, n_users;    /* in `user`: later messages that forward some of them */
+    int32_t first_put, n_puts;      /* reverse, in `put`; none: the peer is near */
     uint64_t *arrived, *peer_space; /* forward, arrived [n_arrived] */
     uint64_t *peer_sums, *room;     /* reverse */
     sundog_flit *peer_sum_flits;
@@ -77,7 +95,7 @@ typedef struct sundog_view_recv {   /* my ghosts that the peer owns or forwards 
 
 typedef enum sundog_chunk_kind {
     SUNDOG_CHUNK_SEND,              /* forward: entries of send; reverse: entries of ghost */
-    SUNDOG_CHUNK_RECEIVE,           /* forward, flits: entries of ghost */
+    SUNDOG_CHUNK_RECEIVE,           /* forward, flits or an inbox: entries of ghost */
     SUNDOG_CHUNK_ADD                /* reverse: targets of a group, or entries of send (atomic) */
 } sundog_chunk_kind;
 
@@ -124,6 +142,7 @@ typedef struct sundog_view {
     const int32_t *ghost;                       /* [n_recv_rows] */
     const double (*shift)[3];
     const int32_t *user;
+    const sundog_view_put *put;
     char *const *peer_rows;                     /* [n_messages][n_fields] of send */
     char *const *peer_sums;                     /* [n_messages][n_fields] of recv: row 0 of it */
     /* Adding in a fixed order: target t is row add_row[t]; its terms are the sums at

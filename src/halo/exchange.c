@@ -14,8 +14,8 @@ void (*halo_before_signal)(int rank);
 /* What all ranks must have in common, and where to find each other. */
 typedef struct bind_offer {
     sundog_exchange *exchange;
-    char rung[16];
-    int route, deterministic, lockstep, n_fields;
+    char rung[16], fabric[16];
+    int transport, route, deterministic, lockstep, n_fields;
     struct bind_offer_field {
         int type, width, shifted, stride;
     } field[HALO_MAX_FIELDS];
@@ -79,7 +79,9 @@ static sundog_status meet(sundog_exchange *exchange)
     bind_offer mine = {.exchange = exchange, .route = (int)exchange->route,
                        .deterministic = exchange->deterministic, .lockstep = exchange->lockstep,
                        .n_fields = exchange->n_fields};
+    mine.transport = (int)exchange->transport;
     snprintf(mine.rung, sizeof mine.rung, "%s", exchange->rung->name);
+    snprintf(mine.fabric, sizeof mine.fabric, "%s", exchange->rung->fabric);
     for (int f = 0; f < exchange->n_fields; f++)
         mine.field[f] = (struct bind_offer_field){(int)exchange->field[f].type,
                                                   exchange->field[f].width,
@@ -90,7 +92,8 @@ static sundog_status meet(sundog_exchange *exchange)
     for (int r = 0; r < exchange->team->shared->n_ranks; r++) {
         const bind_offer *a = &offer[0], *b = &offer[r];
         exchange->peer[r] = team_is_here(exchange->team, r) ? b->exchange : NULL;
-        if (strcmp(a->rung, b->rung) != 0 || a->route != b->route ||
+        if (strcmp(a->rung, b->rung) != 0 || strcmp(a->fabric, b->fabric) != 0 ||
+            a->transport != b->transport || a->route != b->route ||
             a->deterministic != b->deterministic || a->lockstep != b->lockstep)
             return base_fail(SUNDOG_ERR_ARGUMENT, "ranks 0 and %d ask for different exchanges: "
                              "options must be the same on all ranks", r);
@@ -105,7 +108,8 @@ static void describe(sundog_exchange *exchange)
 {
     const team_wire *wire = exchange->team->shared->wire;
     snprintf(exchange->description, sizeof exchange->description, "%s/%s %s%s%s",
-             wire ? wire->name : exchange->rung->fabric, exchange->rung->name,
+             wire && !exchange->rung->hooks ? wire->name : exchange->rung->fabric,
+             exchange->rung->name,
              exchange->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct",
              exchange->deterministic ? " deterministic" : "",
              exchange->lockstep ? " lockstep" : "");
@@ -161,15 +165,12 @@ static sundog_status exchange_alloc(sundog_plan *plan, const sundog_exchange_opt
         return base_fail(SUNDOG_ERR_ARGUMENT, "options.struct_size is %zu, this library knows %zu: "
                          "set it to sizeof(sundog_exchange_options)", o.struct_size, sizeof o);
     const halo_rung *rung;
-    BASE_TRY(halo_rung_find(o.rung, o.route, o.memory, &rung));
-    if (o.memory == SUNDOG_MEMORY_DEVICE && plan->team->shared->wire)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED, "rows in device memory need all ranks in one "
-                         "process; between processes they must be host memory");
+    BASE_TRY(halo_rung_find(&o, plan->team->shared->wire != NULL, &rung));
     sundog_exchange *exchange = base_try_alloc(sizeof *exchange);
     if (!exchange) return base_fail(SUNDOG_ERR_MEMORY, "no memory for an exchange");
     *exchange = (sundog_exchange){.plan = plan, .team = plan->team, .rung = rung, .route = o.route,
                                   .deterministic = o.deterministic, .lockstep = o.lockstep,
-                                  .max_blocks = o.max_blocks};
+                                  .max_blocks = o.max_blocks, .transport = o.transport};
     size_t n_ranks = (size_t)plan->team->shared->n_ranks;
     exchange->peer = base_try_alloc(n_ranks * sizeof *exchange->peer);
     exchange->offer = base_try_alloc(n_ranks * sizeof(bind_offer));

@@ -59,11 +59,12 @@ struct sundog_exchange {
     size_t *slot;                   /* [n_messages] offsets of the sending halves' slots */
     char **slot_at_peer;            /* [n_messages] of the receiving halves */
     int max_blocks;                 /* of the options */
+    sundog_transport transport;
     struct halo_remote *remote;     /* NULL: all ranks are in this process */
     struct halo_peer *device;       /* device memory only */
     void *stream;                   /* of the call under way; NULL: the thread's own */
     size_t capacity_words, capacity_progress, capacity_slots, capacity_slot, capacity_slot_at_peer;
-    char description[96];
+    char description[160];
 };
 
 /* Bytes of a block of n rows of one field, and of a whole slot: whole cache lines. */

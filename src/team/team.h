@@ -38,6 +38,7 @@ typedef struct team_member {
     base_word inside;               /* 1 while the rank stands in a peer's memory */
     base_word at_barrier;           /* barriers entered */
     int gpu;                        /* that the rank is bound to, + 1; 0: none */
+    int n_on_gpu;                   /* ranks that are, in whichever process */
     struct team_slot {
         const char *call;           /* which collective: all ranks must be in the same one */
         char call_there[24];        /* the same, of a rank in another process */

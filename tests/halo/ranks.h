@@ -2,7 +2,8 @@
  *
  * The same source serves two programs: one whose ranks are threads, and, compiled with RANKS_MPI,
  * one whose ranks are threads of the processes that a launcher started (mpi_ranks.c). There a team
- * is made anew of as many processes as n ranks need; the others wait.
+ * is made anew of as many processes as n ranks need; the others wait. A third, compiled with
+ * RANKS_FORKED, has a rank a process, for GPUs (gpu/forked_ranks.c).
  */
 #ifndef RANKS_H
 #define RANKS_H
@@ -22,8 +23,8 @@ enum { MAX_RANKS = 64 };
 /* How sundog_exchange_describe() must begin, in the present team. */
 static const char *ranks_fabric = "threads";
 
-#ifdef RANKS_MPI
-int ranks_main(void);               /* called by main() of mpi_ranks.c */
+#if defined RANKS_MPI || defined RANKS_FORKED
+int ranks_main(void);               /* called by main() of mpi_ranks.c, forked_ranks.c */
 #define main ranks_main
 extern char **ranks_argv;
 /* Handles of those of n ranks that are here, and how many. */
@@ -62,7 +63,12 @@ static inline void run_ranks(int n_ranks, void (*function)(rank_args *), void *s
     rank_args args[MAX_RANKS];
     CHECK(n_ranks <= MAX_RANKS);
     int n_here = ranks_create(n_ranks, team);
-    ranks_fabric = ranks_a_process(n_ranks) < n_ranks ? "mpi" : "threads";
+#ifdef RANKS_FORKED
+    const char *const wire = "forked";
+#else
+    const char *const wire = "mpi";
+#endif
+    ranks_fabric = ranks_a_process(n_ranks) < n_ranks ? wire : "threads";
     for (int t = 0; t < n_here; t++) {
         args[t] = (rank_args){team[t], sundog_team_rank(team[t]), n_ranks, shared, function};
         CHECK(pthread_create(&thread[t], NULL, rank_main, &args[t]) == 0);

@@ -23,6 +23,17 @@ if(SUNDOG_HAS_CUDA)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 LABELS gpu
       RUN_SERIAL ON)
   endforeach()
+  # Ranks in processes with a GPU each, started without MPI: fabric nvshmem.
+  add_executable(test_gpu_nvshmem ${CMAKE_CURRENT_LIST_DIR}/gpu/test_gpu_exchange.c
+    ${CMAKE_CURRENT_LIST_DIR}/gpu/forked_ranks.c)
+  target_include_directories(test_gpu_nvshmem
+    PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src)
+  target_compile_definitions(test_gpu_nvshmem PRIVATE RANKS_FORKED)
+  target_link_libraries(test_gpu_nvshmem
+    PRIVATE sundog_flags sundog_gpu_work sundog CUDA::cudart_static)
+  add_test(NAME test_gpu_nvshmem COMMAND test_gpu_nvshmem)
+  set_tests_properties(test_gpu_nvshmem PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600 LABELS gpu
+    RUN_SERIAL ON)
 endif()
 
 # The tests again with ranks in many processes, from the same sources (ranks.h). Processes x

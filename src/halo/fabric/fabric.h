@@ -44,8 +44,12 @@ extern const halo_rung halo_threads_pulse, halo_threads_fused, halo_threads_dire
 /* The rungs of fabric peer, best first, and how many; none in a build without GPU support. */
 const halo_rung *const *halo_peer_rungs(int *n);
 
-/* The rung of this name (NULL: the best) for this route and memory. */
-sundog_status halo_rung_find(const char *name, sundog_route route, sundog_memory memory,
+/* The same of fabric nvshmem, whose plug-in may be missing all the same. */
+const halo_rung *const *halo_nvshmem_rungs(int *n);
+
+/* The rung that was asked for (no name: the best) for this route, memory and fabric; `spans`: ranks
+ * are in several processes. */
+sundog_status halo_rung_find(const sundog_exchange_options *options, bool spans,
                              const halo_rung **out);
 
 /* Waiting on the host for a word of this exchange, and setting one of a peer's (threads.c). */

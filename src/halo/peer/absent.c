@@ -36,7 +36,19 @@ sundog_status sundog_team_bind_gpu(sundog_team *team, int gpu)
     return refuse();
 }
 
+sundog_status sundog_nvshmem_describe(char *text, size_t n_bytes)
+{
+    (void)text, (void)n_bytes;
+    return refuse();
+}
+
 const halo_rung *const *halo_peer_rungs(int *n)
+{
+    *n = 0;
+    return NULL;
+}
+
+const halo_rung *const *halo_nvshmem_rungs(int *n)
 {
     *n = 0;
     return NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LEAST_COMPUTE_CAPABILITY = 80 };
 
@@ -116,8 +117,32 @@ sundog_status sundog_gpu_rung_check(const char *rung, const int *gpus, int n_gpu
 
 /* ---- binding a team -------------------------------------------------------------------------- */
 
+/* Where a rank sits. */
+typedef struct gpu_seat {
+    int gpu;
+    char host[64];
+    unsigned char uuid[16];         /* of the GPU; zeros: no such GPU */
+} gpu_seat;
+
+static gpu_seat seat_of(int gpu)
+{
+    gpu_seat seat = {.gpu = gpu};
+    struct cudaDeviceProp properties;
+    if (gethostname(seat.host, sizeof seat.host - 1) != 0) seat.host[0] = '\0';
+    if (gpu < 0 || gpu >= sundog_gpu_count()) return seat;
+    if (cudaGetDeviceProperties(&properties, gpu) == cudaSuccess)
+        memcpy(seat.uuid, &properties.uuid, sizeof seat.uuid);
+    else (void)cudaGetLastError();
+    return seat;
+}
+
+static bool share_a_gpu(const gpu_seat *a, const gpu_seat *b)
+{
+    return strcmp(a->host, b->host) == 0 && memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0;
+}
+
 /* Settings under which ranks that share a process or a GPU would wait for each other for ever. */
-static sundog_status check_settings(const int *gpu, int n_ranks, int me)
+static sundog_status check_settings(const gpu_seat *seat, const sundog_team *team, int me)
 {
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
     const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
@@ -125,52 +150,90 @@ static sundog_status check_settings(const int *gpu, int n_ranks, int me)
     if (blocking && atoi(blocking) != 0)
         return base_fail(SUNDOG_ERR_UNSUPPORTED, "CUDA_LAUNCH_BLOCKING is set: a kernel that waits "
                          "for a peer would hold up the launch of the peer's; unset it");
-    for (int r = 0; r < n_ranks; r++) n_sharing += gpu[r] == gpu[me];
+    for (int r = 0; r < team->shared->n_ranks; r++)
+        n_sharing += team_is_here(team, r) && seat[r].gpu == seat[me].gpu;
     /* A rank's own stream and that of its thread: streams that share a connection wait for each
      * other. */
     if (2 * n_sharing > n_connections)
         return base_fail(SUNDOG_ERR_UNSUPPORTED, "%d ranks share GPU %d, each with two streams or "
                          "more, but it takes work from %d at once only: set "
                          "CUDA_DEVICE_MAX_CONNECTIONS=32 in the environment before the program "
-                         "starts", n_sharing, gpu[me], n_connections);
+                         "starts", n_sharing, seat[me].gpu, n_connections);
     return SUNDOG_OK;
 }
 
-static sundog_status open_peers(const int *gpu, int n_ranks, int me)
+/* Is a control daemon of MPS there, of which this process will be a client? */
+static bool has_mps(void)
 {
-    for (int r = 0; r < n_ranks; r++) {
+    char control[512];
+    const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    snprintf(control, sizeof control, "%s/control", folder ? folder : "/tmp/nvidia-mps");
+    return access(control, F_OK) == 0;
+}
+
+/* Processes on one GPU take turns, and a kernel that waits never ends its turn. */
+static sundog_status check_processes(const gpu_seat *seat, const sundog_team *team, int me)
+{
+    struct cudaDeviceProp properties;
+    if (!team->shared->wire) return SUNDOG_OK;
+    PEER_TRY(cudaGetDeviceProperties(&properties, seat[me].gpu));
+    if (strstr(properties.name, " MIG "))
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "rank %d: GPU %d is a part of one (%s), by MIG: "
+                         "parts do not reach each other's memory; give each process a whole GPU",
+                         me, seat[me].gpu, properties.name);
+    for (int r = 0; r < team->shared->n_ranks; r++)
+        if (!team_is_here(team, r) && share_a_gpu(&seat[r], &seat[me]) && !has_mps())
+            return base_fail(SUNDOG_ERR_UNSUPPORTED, "ranks %d and %d are processes that share a "
+                             "GPU (%d of host %s) without MPS: each would wait for the other, "
+                             "which cannot run; give each process a GPU of its own, or start "
+                             "nvidia-cuda-mps-control -d", me < r ? me : r, me < r ? r : me,
+                             seat[me].gpu, seat[me].host);
+    return SUNDOG_OK;
+}
+
+/* Between threads; processes map each other's memory by the fabric that serves them. */
+static sundog_status open_peers(const gpu_seat *seat, const sundog_team *team, int me)
+{
+    for (int r = 0; r < team->shared->n_ranks; r++) {
         char text[128];
-        if (gpu[r] == gpu[me]) continue;
-        BASE_TRY(sundog_gpu_link(gpu[me], gpu[r], text, sizeof text));
-        cudaError_t error = cudaDeviceEnablePeerAccess(gpu[r], 0);
+        if (!team_is_here(team, r) || seat[r].gpu == seat[me].gpu) continue;
+        BASE_TRY(sundog_gpu_link(seat[me].gpu, seat[r].gpu, text, sizeof text));
+        cudaError_t error = cudaDeviceEnablePeerAccess(seat[r].gpu, 0);
         if (error == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError();
         else PEER_TRY(error);
     }
     return SUNDOG_OK;
 }
 
-static sundog_status bind_mine(const int *gpu, int n_ranks, int me)
+static sundog_status bind_mine(const gpu_seat *seat, const sundog_team *team, int me)
 {
     char text[256];
-    BASE_TRY(sundog_gpu_rung_check("fused", &gpu[me], 1, text, sizeof text));
-    BASE_TRY(check_settings(gpu, n_ranks, me));
-    PEER_TRY(cudaSetDevice(gpu[me]));
-    return open_peers(gpu, n_ranks, me);
+    BASE_TRY(sundog_gpu_rung_check("fused", &seat[me].gpu, 1, text, sizeof text));
+    BASE_TRY(check_settings(seat, team, me));
+    BASE_TRY(check_processes(seat, team, me));
+    PEER_TRY(cudaSetDevice(seat[me].gpu));
+    return open_peers(seat, team, me);
 }
 
 sundog_status sundog_team_bind_gpu(sundog_team *team, int gpu)
 {
     if (!team) return base_fail(SUNDOG_ERR_ARGUMENT, "team_bind_gpu: team is NULL");
     int n_ranks = team->shared->n_ranks;
-    int *all = base_try_alloc((size_t)n_ranks * sizeof *all);
+    gpu_seat mine = seat_of(gpu), *seat = base_try_alloc((size_t)n_ranks * sizeof *seat);
     sundog_status status = SUNDOG_OK;
-    if (!all) status = base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);
+    if (!seat) status = base_fail(SUNDOG_ERR_MEMORY, "no memory for a team of %d", n_ranks);
     status = team_agree(team, status);
     if (status == SUNDOG_OK)
-        status = team_gather_small(team, "team_bind_gpu", &gpu, sizeof gpu, all);
-    if (status == SUNDOG_OK) status = team_agree(team, bind_mine(all, n_ranks, team->rank));
-    if (status == SUNDOG_OK) team->shared->member[team->rank].gpu = gpu + 1;
-    base_free(all);
+        status = team_gather_small(team, "team_bind_gpu", &mine, sizeof mine, seat);
+    if (status == SUNDOG_OK) status = team_agree(team, bind_mine(seat, team, team->rank));
+    if (status == SUNDOG_OK) {
+        team_member *member = &team->shared->member[team->rank];
+        member->gpu = gpu + 1;
+        member->n_on_gpu = 0;
+        for (int r = 0; r < n_ranks; r++)
+            member->n_on_gpu += share_a_gpu(&seat[r], &seat[team->rank]);
+    }
+    base_free(seat);
     if (status != SUNDOG_OK) return status;
     return sundog_team_barrier(team);           /* all see who is bound to what */
 }

@@ -1,6 +1,7 @@
-/* The kernels of fabric peer, as the host sees them. Launchers return a cudaError_t; they never
- * wait. A launch runs a range of a view's chunks and may wait for the arrival of messages
- * wait_first .. wait_first + wait_n - 1 (forward). */
+/* The kernels of the fabrics for GPUs, as the host sees them: a table of launchers for each fabric,
+ * for which they are compiled (kernels.cuh). Launchers return a cudaError_t; they never wait.
+ * A launch runs a range of a view's chunks and may wait for the arrival of messages wait_first ..
+ * wait_first + wait_n - 1 (forward). */
 #ifndef HALO_PEER_KERNELS_H
 #define HALO_PEER_KERNELS_H
 #include "sundog/view.h"
@@ -33,22 +34,26 @@ typedef struct halo_boxes {         /* dense rows of each field */
     char *field[SUNDOG_VIEW_MAX_FIELDS];
 } halo_boxes;
 
-int halo_launch_forward(const sundog_view *view, const halo_launch *launch,
-                        halo_transport transport, int n_blocks, void *stream);
-int halo_launch_reverse(const sundog_view *view, const halo_launch *launch,
-                        halo_transport transport, int n_blocks, void *stream);
-/* Forward chunks into boxes [n_send_rows]; ghost entries into or out of boxes [n_recv_rows]. */
-int halo_launch_pack(const sundog_view *view, int first_chunk, int n_chunks,
-                     const halo_boxes *boxes, int n_blocks, void *stream);
-int halo_launch_ghosts(const sundog_view *view, int first, int n, const halo_boxes *boxes,
-                       int unpack, int n_blocks, void *stream);
-/* One word, from a stream, where the driver's own stream operations are missing. */
-int halo_launch_signal(uint64_t *word, uint64_t epoch, void *stream);
-int halo_launch_wait(const sundog_view *view, const uint64_t *word, int kind, int peer,
-                     int message, uint64_t epoch, void *stream);
-/* Load all kernels of a transport on the current GPU; how many blocks of the largest fit on one
- * multiprocessor together. */
-int halo_kernels_load(halo_transport transport, int *blocks_per_multiprocessor);
+typedef struct halo_kernels {
+    int (*forward)(const sundog_view *view, const halo_launch *launch, halo_transport transport,
+                   int n_blocks, void *stream);
+    int (*reverse)(const sundog_view *view, const halo_launch *launch, halo_transport transport,
+                   int n_blocks, void *stream);
+    /* Forward chunks into boxes [n_send_rows]; ghost entries into or out of boxes [n_recv_rows]. */
+    int (*pack)(const sundog_view *view, int first_chunk, int n_chunks, const halo_boxes *boxes,
+                int n_blocks, void *stream);
+    int (*ghosts)(const sundog_view *view, int first, int n, const halo_boxes *boxes, int unpack,
+                  int n_blocks, void *stream);
+    /* One word, from a stream, where the driver's own stream operations are missing. */
+    int (*signal)(uint64_t *word, uint64_t epoch, void *stream);
+    int (*wait)(const sundog_view *view, const uint64_t *word, int kind, int peer, int message,
+                uint64_t epoch, void *stream);
+    /* Load all kernels of a transport on the current GPU; how many blocks of the largest fit on one
+     * multiprocessor together. */
+    int (*load)(halo_transport transport, int *blocks_per_multiprocessor);
+} halo_kernels;
+
+extern const halo_kernels halo_peer_kernels;    /* kernels.cu */
 
 #ifdef __cplusplus
 }

@@ -50,6 +50,7 @@ static void set_fields(const sundog_exchange *exchange, halo_layout *layout)
         *to = (sundog_view_field){
             .rows = from->rows, .type = (int32_t)from->type, .width = from->width,
             .row_bytes = (int32_t)from->row_bytes, .stride = (int32_t)from->stride,
+            .sent_stride = (int32_t)(layout->boxed ? from->row_bytes : from->stride),
             .shifted = from->shifted,
             .n_flits = (from->width + per_flit - 1) / per_flit, .first_flit = layout->n_flits,
             .first_sum_flit = layout->n_sum_flits};
@@ -59,19 +60,6 @@ static void set_fields(const sundog_exchange *exchange, halo_layout *layout)
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-/* Number of a row within the list of a peer's ghosts, which rises. */
-static int32_t place_of(const halo_recv *recv, sundog_idx row)
-{
-    if (!recv->rows.list) return row - recv->rows.first;
-    sundog_idx low = 0, high = recv->n - 1;
-    while (low < high) {
-        sundog_idx middle = low + (high - low) / 2;
-        if (recv->rows.list[middle] < row) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
 
 static sundog_status set_rows(const sundog_exchange *exchange, halo_layout *layout)
 {
@@ -98,15 +86,13 @@ static sundog_status set_rows(const sundog_exchange *exchange, halo_layout *layo
     BASE_TRY(HALO_RESERVE(layout->user, layout->capacity_user, n_users));
     for (int m = 0; m < n_messages; m++) {
         const halo_send *send = &route->send[m];
-        const halo_recv *at_peer =
-            &exchange->peer[send->peer]->plan->route[exchange->route].recv[send->peer_message];
         int32_t i = layout->send[m].first;
         for (int r = 0; r < send->n_runs; r++) {
             const halo_run *run = &route->run[send->first_run + r];
             for (sundog_idx k = 0; k < run->n; k++, i++) {
                 layout->src[i] = halo_row(run->src, k);
-                layout->dst[i] = halo_row(run->dst, k);
-                layout->place[i] = place_of(at_peer, layout->dst[i]);
+                layout->place[i] = halo_row(run->place, k);
+                layout->dst[i] = layout->boxed ? layout->place[i] : halo_row(run->dst, k);
             }
             if (run->source >= 0) {
                 sundog_view_recv *source = &layout->recv[run->source];
@@ -158,9 +144,9 @@ static sundog_status add_runs(const sundog_exchange *exchange, halo_layout *layo
     return SUNDOG_OK;
 }
 
-static sundog_status add_receives(halo_layout *layout, int n_messages)
+static sundog_status add_receives(halo_layout *layout, int first_message, int n_messages)
 {
-    for (int m = 0; m < n_messages; m++) {
+    for (int m = first_message; m < first_message + n_messages; m++) {
         sundog_view_chunk chunk = {.kind = SUNDOG_CHUNK_RECEIVE, .message = m, .source = -1,
                                    .first = layout->recv[m].first};
         BASE_TRY(add_forward(layout, chunk, layout->recv[m].n));
@@ -174,6 +160,13 @@ static int nth_to_send(const sundog_exchange *exchange, int i)
     int n = halo_route_of(exchange)->n_messages;
     if (exchange->route == SUNDOG_ROUTE_STAGED) return i;
     return (exchange->team->rank + 1 + i) % n;
+}
+
+static int nth_to_receive(const sundog_exchange *exchange, int i)
+{
+    int n = halo_route_of(exchange)->n_messages;
+    if (exchange->route == SUNDOG_ROUTE_STAGED) return i;
+    return (exchange->team->rank - 1 - i + 2 * n) % n;
 }
 
 static sundog_status push(halo_launches *launches, int cut, halo_launch launch)
@@ -198,17 +191,30 @@ static uint32_t last_of(int i, int n)
     return i == n - 1 ? HALO_PART_LAST : 0;
 }
 
-static sundog_status forward_pulse(const sundog_exchange *exchange, halo_layout *layout)
+/* Chunks of sending, message by message; behind them, where an inbox is unpacked by kernels that
+ * wait (not by rung stream), those of receiving. */
+static sundog_status order_pulse(const sundog_exchange *exchange, halo_layout *layout,
+                                 int *n_chunks)
 {
-    int n = halo_route_of(exchange)->n_messages, me = exchange->team->rank;
-    bool staged = exchange->route == SUNDOG_ROUTE_STAGED;
+    int n = halo_route_of(exchange)->n_messages;
+    bool receives = layout->boxed && !layout->one_word;
     for (int i = 0; i < n; i++) {
         int m = nth_to_send(exchange, i);
         layout->sends[m].first = layout->n_forward;
         BASE_TRY(add_runs(exchange, layout, m, false));
         BASE_TRY(add_runs(exchange, layout, m, true));
         layout->sends[m].n = layout->n_forward - layout->sends[m].first;
+        if (receives) BASE_TRY(add_receives(layout, nth_to_receive(exchange, i), 1));
+        n_chunks[i] = layout->n_forward - layout->sends[m].first;
     }
+    return SUNDOG_OK;
+}
+
+static sundog_status launch_pulse(const sundog_exchange *exchange, halo_layout *layout,
+                                  const int *n_chunks)
+{
+    int n = halo_route_of(exchange)->n_messages;
+    bool receives = layout->boxed && !layout->one_word;
     for (int cut = 0; cut < HALO_N_CUTS; cut++) {
         next_cut(&layout->forth, cut);
         if (cut == HALO_BEGIN || n == 0)
@@ -217,9 +223,9 @@ static sundog_status forward_pulse(const sundog_exchange *exchange, halo_layout 
                                                                    : HALO_PART_LAST}));
         for (int i = 0; i < n && cut != HALO_BEGIN; i++) {
             int m = nth_to_send(exchange, i);
-            halo_launch launch = {.first = layout->sends[m].first, .n = layout->sends[m].n,
-                                  .wait_first = staged ? i : (me - 1 - i + 2 * n) % n,
-                                  .wait_n = 1, .parts = last_of(i, n)};
+            halo_launch launch = {.first = layout->sends[m].first, .n = n_chunks[i],
+                                  .wait_first = nth_to_receive(exchange, i),
+                                  .wait_n = receives ? 0 : 1, .parts = last_of(i, n)};
             if (i == 0 && cut == HALO_WHOLE) launch.parts |= HALO_PART_ANNOUNCE;
             BASE_TRY(push(&layout->forth, cut, launch));
         }
@@ -227,17 +233,29 @@ static sundog_status forward_pulse(const sundog_exchange *exchange, halo_layout 
     return SUNDOG_OK;
 }
 
+/* One launch a message. */
+static sundog_status forward_pulse(const sundog_exchange *exchange, halo_layout *layout)
+{
+    size_t n = (size_t)halo_route_of(exchange)->n_messages;
+    int *n_chunks = base_try_alloc((n + 1) * sizeof *n_chunks);
+    if (!n_chunks) return base_fail(SUNDOG_ERR_MEMORY, "no memory for %zu messages", n);
+    sundog_status status = order_pulse(exchange, layout, n_chunks);
+    if (status == SUNDOG_OK) status = launch_pulse(exchange, layout, n_chunks);
+    base_free(n_chunks);
+    return status;
+}
+
 static sundog_status forward_fused(const sundog_exchange *exchange, halo_layout *layout)
 {
     int n = halo_route_of(exchange)->n_messages;
-    bool flits = layout->transport == HALO_FLIT;
+    bool flits = layout->transport == HALO_FLIT, receives = flits || layout->boxed;
     for (int i = 0; i < n; i++)
         BASE_TRY(add_runs(exchange, layout, nth_to_send(exchange, i), false));
     int n_free = layout->n_forward;
     for (int m = 0; m < n; m++) BASE_TRY(add_runs(exchange, layout, m, true));
-    if (flits) BASE_TRY(add_receives(layout, n));
+    if (receives) BASE_TRY(add_receives(layout, 0, n));
     uint32_t announce = flits ? 0 : HALO_PART_ANNOUNCE;
-    int n_wait = flits ? 0 : n;
+    int n_wait = receives ? 0 : n;
     next_cut(&layout->forth, HALO_WHOLE);
     BASE_TRY(push(&layout->forth, HALO_WHOLE,
                   (halo_launch){0, layout->n_forward, 0, n_wait, announce | HALO_PART_LAST}));
@@ -250,10 +268,11 @@ static sundog_status forward_fused(const sundog_exchange *exchange, halo_layout 
 
 /* ---- words of a message ---------------------------------------------------------------------- */
 
-static int chunks_per_word(const halo_layout *layout, int n_chunks)
+/* A far peer gets a message at once, so its chunks are counted together. */
+static int chunks_per_word(const halo_layout *layout, int n_chunks, int peer)
 {
-    return at_least_one(layout->one_word ? n_chunks
-                                         : halo_n_words(n_chunks, SUNDOG_MESSAGE_WORDS));
+    bool together = layout->one_word || (layout->far && layout->far[peer]);
+    return at_least_one(together ? n_chunks : halo_n_words(n_chunks, SUNDOG_MESSAGE_WORDS));
 }
 
 /* Chunks signal by the words of their message in the order in which they are listed. */
@@ -263,8 +282,8 @@ static void set_words(halo_layout *layout, int n_messages)
     for (int m = 0; m < n_messages; m++) {
         sundog_view_send *send = &layout->send[m];
         sundog_view_recv *recv = &layout->recv[m];
-        send->per_word = chunks_per_word(layout, send->n_chunks);
-        recv->per_word = chunks_per_word(layout, recv->n_chunks);
+        send->per_word = chunks_per_word(layout, send->n_chunks, send->peer);
+        recv->per_word = chunks_per_word(layout, recv->n_chunks, recv->peer);
         send->first_word = layout->n_sent_words;
         recv->first_word = layout->n_returned_words;
         layout->n_sent_words += halo_n_words(send->n_chunks, send->per_word);

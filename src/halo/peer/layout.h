@@ -37,6 +37,8 @@ typedef struct halo_layout {
     halo_transport transport;
     halo_order order;
     bool one_word;                  /* a message has one word, which the host sets */
+    bool boxed;                     /* ghosts come into an inbox of their message (not flits) */
+    const bool *far;                /* [n_ranks] no store reaches it; NULL: all are near */
     int max_blocks;                 /* of a launch, so that all ranks' blocks are resident */
     int chunk_rows;
     int n_send_rows, n_recv_rows, n_groups, n_targets, n_users, n_shifts;
@@ -65,7 +67,6 @@ static inline int halo_n_words(int n_chunks, int per_word)
     return (n_chunks + per_word - 1) / per_word;
 }
 
-/* Reads peers' plans: call inside team_enter. */
 sundog_status halo_layout_build(const sundog_exchange *exchange, halo_layout *layout);
 void halo_layout_free(halo_layout *layout);
 #endif

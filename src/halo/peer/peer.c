@@ -24,11 +24,11 @@ static sundog_status buffer_reserve(device_array *array, size_t n_bytes)
     return SUNDOG_OK;
 }
 
-static sundog_status shared_create(int n_ranks, peer_shared **out)
+sundog_status peer_shared_create(int n_ranks, int n_holders, peer_shared **out)
 {
     peer_shared *shared = base_try_alloc(sizeof *shared);
     if (!shared) return base_fail(SUNDOG_ERR_MEMORY, "no memory for an exchange");
-    atomic_init(&shared->n_holders, n_ranks);
+    atomic_init(&shared->n_holders, n_holders);
     size_t n_bytes = (size_t)n_ranks * sizeof *shared->watch;
     cudaError_t error = cudaHostAlloc((void **)&shared->watch, n_bytes,
                                       cudaHostAllocPortable | cudaHostAllocMapped);
@@ -48,7 +48,7 @@ static void shared_drop(peer_shared *shared)
     base_free(shared);
 }
 
-static void peer_release(sundog_exchange *exchange)
+void peer_release(sundog_exchange *exchange)
 {
     struct halo_peer *peer = exchange->device;
     if (!peer) return;
@@ -64,13 +64,14 @@ static void peer_release(sundog_exchange *exchange)
     base_free(peer->staging);
     base_free(peer->peer_rows);
     base_free(peer->peer_sums);
+    base_free(peer->put);
     base_free(peer);
     exchange->device = NULL;
 }
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
-static sundog_status create_alone(sundog_exchange *exchange)
+sundog_status peer_create_alone(sundog_exchange *exchange, const halo_kernels *kernels)
 {
     const sundog_team *team = exchange->team;
     int gpu = team->shared->member[team->rank].gpu - 1;
@@ -82,9 +83,9 @@ static sundog_status create_alone(sundog_exchange *exchange)
     memset(peer, 0, sizeof *peer);
     exchange->device = peer;
     peer->exchange = exchange;
+    peer->kernels = kernels;
     peer->gpu = gpu;
-    for (int r = 0; r < team->shared->n_ranks; r++)
-        peer->n_sharing += team->shared->member[r].gpu - 1 == gpu;
+    peer->n_sharing = team->shared->member[team->rank].n_on_gpu;
     const char *name = exchange->rung->name;
     peer->layout.transport = strcmp(name, "flit") == 0        ? HALO_FLIT
                              : strcmp(name, "fused-tma") == 0 ? HALO_BULK
@@ -110,11 +111,11 @@ static sundog_status create_alone(sundog_exchange *exchange)
  * exchanges at once. And the blocks of all but one must leave multiprocessors free: what the last
  * one has to do before it sends may be blocks that fill one each. The kernels are loaded here:
  * loading one while another spins may block. */
-static sundog_status choose_blocks(sundog_exchange *exchange)
+sundog_status peer_choose_blocks(sundog_exchange *exchange)
 {
     struct halo_peer *peer = exchange->device;
     int fit;
-    PEER_TRY(halo_kernels_load(peer->layout.transport, &fit));
+    PEER_TRY(peer->kernels->load(peer->layout.transport, &fit));
     int resident = fit * peer->n_multiprocessors / (2 * peer->n_sharing);
     int share = peer->n_multiprocessors / peer->n_sharing;
     if (peer->n_sharing > 1 && resident > share) resident = share;
@@ -138,10 +139,10 @@ static sundog_status peer_create(sundog_exchange *exchange)
 {
     sundog_team *team = exchange->team;
     peer_shared *shared = NULL;
-    sundog_status status = create_alone(exchange);
-    if (status == SUNDOG_OK) status = choose_blocks(exchange);
+    sundog_status status = peer_create_alone(exchange, &halo_peer_kernels);
+    if (status == SUNDOG_OK) status = peer_choose_blocks(exchange);
     if (status == SUNDOG_OK && team->rank == 0)
-        status = shared_create(team->shared->n_ranks, &shared);
+        status = peer_shared_create(team->shared->n_ranks, team->shared->n_ranks, &shared);
     status = team_agree(team, status);
     if (status == SUNDOG_OK) status = sundog_team_broadcast(team, 0, &shared, sizeof shared);
     if (status != SUNDOG_OK) {
@@ -180,22 +181,23 @@ static size_t aligned(size_t n_bytes)
     return (n_bytes + 127) / 128 * 128;
 }
 
-/* Dense rows of the fields, one behind the other; sums: floating-point ones only. */
-static sundog_status lay_boxes(const sundog_exchange *exchange, device_array *buffer, size_t n_rows,
-                               bool sums, char **field)
+size_t peer_boxes(const sundog_exchange *exchange, size_t n_rows, bool sums, char *at, char **field)
 {
     size_t n_bytes = 0;
-    for (int f = 0; f < exchange->n_fields; f++)
-        if (!sums || halo_is_float(&exchange->field[f]))
-            n_bytes += aligned((n_rows + 1) * exchange->field[f].row_bytes);
-    BASE_TRY(buffer_reserve(buffer, n_bytes));
-    char *at = buffer->d;
     for (int f = 0; f < exchange->n_fields; f++) {
         field[f] = NULL;
         if (sums && !halo_is_float(&exchange->field[f])) continue;
-        field[f] = at;
-        at += aligned((n_rows + 1) * exchange->field[f].row_bytes);
+        if (at) field[f] = at + n_bytes;
+        n_bytes += aligned((n_rows + 1) * exchange->field[f].row_bytes);
     }
+    return n_bytes;
+}
+
+static sundog_status lay_boxes(const sundog_exchange *exchange, device_array *buffer, size_t n_rows,
+                               bool sums, char **field)
+{
+    BASE_TRY(buffer_reserve(buffer, peer_boxes(exchange, n_rows, sums, NULL, field)));
+    (void)peer_boxes(exchange, n_rows, sums, buffer->d, field);
     return SUNDOG_OK;
 }
 
@@ -236,17 +238,17 @@ static sundog_status set_words(sundog_exchange *exchange, int n_messages)
     return DEVICE_CHECK(error);
 }
 
-/* First half: everything of this rank's own. Peers' plans are read for their lists of ghosts. */
-static sundog_status prepare_alone(sundog_exchange *exchange)
+sundog_status peer_lay_out(sundog_exchange *exchange)
+{
+    BASE_TRY(check_rows(exchange));
+    return halo_layout_build(exchange, &exchange->device->layout);
+}
+
+sundog_status peer_lay_memory(sundog_exchange *exchange)
 {
     struct halo_peer *peer = exchange->device;
     halo_layout *layout = &peer->layout;
     int n_messages = halo_route_of(exchange)->n_messages;
-    BASE_TRY(check_rows(exchange));
-    BASE_TRY(team_enter(exchange->team));
-    sundog_status status = halo_layout_build(exchange, layout);
-    team_leave(exchange->team);
-    BASE_TRY(status);
     size_t n_send = (size_t)layout->n_send_rows, n_recv = (size_t)layout->n_recv_rows;
     char *sums[HALO_MAX_FIELDS];
     BASE_TRY(lay_boxes(exchange, &peer->sums, n_send, true, sums));
@@ -262,6 +264,13 @@ static sundog_status prepare_alone(sundog_exchange *exchange)
         BASE_TRY(lay_boxes(exchange, &peer->inbox, n_recv, false, peer->incoming.field));
     }
     return set_words(exchange, n_messages);
+}
+
+/* First half: everything of this rank's own. */
+static sundog_status prepare_alone(sundog_exchange *exchange)
+{
+    BASE_TRY(peer_lay_out(exchange));
+    return peer_lay_memory(exchange);
 }
 
 static bool quads_everywhere(const sundog_exchange *exchange, int f)
@@ -350,7 +359,7 @@ static sundog_status upload(struct halo_peer *peer, const table *tables, int n_t
     return SUNDOG_OK;
 }
 
-static sundog_status upload_view(sundog_exchange *exchange)
+sundog_status peer_upload_view(sundog_exchange *exchange)
 {
     struct halo_peer *peer = exchange->device;
     const halo_layout *l = &peer->layout;
@@ -370,6 +379,7 @@ static sundog_status upload_view(sundog_exchange *exchange)
         {l->ghost, n_recv * idx, &v->ghost},
         {l->shift, (size_t)l->n_shifts * sizeof *l->shift, &v->shift},
         {l->user, (size_t)l->n_users * idx, &v->user},
+        {peer->put, (size_t)peer->n_puts * sizeof *peer->put, &v->put},
         {peer->peer_rows, n_addresses * sizeof(char *), &v->peer_rows},
         {peer->peer_sums, n_addresses * sizeof(char *), &v->peer_sums},
         {l->add_row, n_targets * idx, &v->add_row},
@@ -416,7 +426,7 @@ static sundog_status connect_alone(sundog_exchange *exchange)
     sundog_status status = connect_messages(exchange);
     team_leave(exchange->team);
     BASE_TRY(status);
-    return upload_view(exchange);
+    return peer_upload_view(exchange);
 }
 
 /* The copy engine moves whole 16 bytes: what it does not serve. */
@@ -463,7 +473,7 @@ sundog_status peer_launch(sundog_exchange *exchange, bool forward, int cut, void
         const halo_launch *launch = &launches->launch[range.first + i];
         if (launch->n == 0 && launch->wait_n == 0 && launch->parts == 0) continue;
         int n_blocks = peer_blocks(exchange, launch->n);
-        error = (cudaError_t)(forward ? halo_launch_forward : halo_launch_reverse)(
+        error = (cudaError_t)(forward ? peer->kernels->forward : peer->kernels->reverse)(
             &peer->view, launch, peer->layout.transport, n_blocks, peer_stream(stream));
     }
     team_leave(exchange->team);

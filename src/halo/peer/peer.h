@@ -1,5 +1,6 @@
 /* Fabric peer from inside: ranks are threads of one process, each bound to a GPU; a peer's rows are
- * memory of its GPU, mapped here. What an exchange holds for it.
+ * memory of its GPU, mapped here. What an exchange holds for it, and the parts of which fabric
+ * nvshmem (halo/nvshmem), where ranks are processes, is made as well.
  *
  * Waiting is done by kernels; the host waits for streams only. A wait that runs out of time leaves
  * a record in `watch` and sets `abort` of all ranks, so all kernels end; the host calls then
@@ -12,7 +13,7 @@
 #include "halo/fabric/fabric.h"
 #include "halo/peer/layout.h"
 
-/* Held by all ranks of an exchange; the last one frees it. */
+/* Held by all ranks of an exchange in this process; the last one frees it. */
 typedef struct peer_shared {
     _Atomic int n_holders;
     sundog_watch *watch;            /* [n_ranks], pinned */
@@ -23,15 +24,19 @@ struct halo_peer {
     struct halo_peer *next;         /* of all in this process (wait.c) */
     peer_shared *shared;
     int gpu, n_multiprocessors, n_sharing;      /* ranks on this GPU */
+    const halo_kernels *kernels;
+    struct halo_far *far;           /* fabric nvshmem; NULL: fabric peer */
     bool host_watched;              /* rung stream: the host bounds the waits */
     bool counted_here;              /* mpi, stream: epochs are those of the host */
     halo_layout layout;
     sundog_view view;
     device_array tables, words, counts, done, sums, flits, sum_flits, outbox, inbox;
+    sundog_view_put *put;           /* to far peers */
+    int n_puts;
     void *staging;                  /* the tables, as they go to the GPU */
     size_t capacity_staging;
     char **peer_rows, **peer_sums;
-    size_t capacity_peer_rows, capacity_peer_sums;
+    size_t capacity_peer_rows, capacity_peer_sums, capacity_put;
     halo_boxes outgoing, incoming;  /* rung mpi: [n_send_rows], [n_recv_rows] of each field */
     bool stream_words;              /* rung stream: the driver has stream operations */
     void *aside;                    /* rung stream: another one, to look at words of a stuck one */
@@ -57,6 +62,35 @@ static inline size_t peer_line(int n_messages, int kind, int message)
 }
 
 #define PEER_TRY(call) BASE_TRY(DEVICE_CHECK((cudaError_t)(call)))
+
+/* Parts of creating: this rank's own, with room to be told by peer->kernels; what the ranks of the
+ * process share; and the end of all. */
+sundog_status peer_create_alone(sundog_exchange *exchange, const halo_kernels *kernels);
+sundog_status peer_choose_blocks(sundog_exchange *exchange);
+sundog_status peer_shared_create(int n_ranks, int n_holders, peer_shared **out);
+void peer_release(sundog_exchange *exchange);
+/* Parts of binding: rows and chunks; memory, unless an array has enough already; the tables, once
+ * addresses at the peers are known. */
+sundog_status peer_lay_out(sundog_exchange *exchange);
+sundog_status peer_lay_memory(sundog_exchange *exchange);
+sundog_status peer_upload_view(sundog_exchange *exchange);
+/* Bytes of n_rows dense rows of the fields, one behind the other (sums: floating-point ones only),
+ * and where each begins: field[f], NULL: none. */
+size_t peer_boxes(const sundog_exchange *exchange, size_t n_rows, bool sums, char *at,
+                  char **field);
+
+/* The launches of the rungs that wait and signal in kernels (rungs.c). */
+sundog_status peer_forward_whole(sundog_exchange *exchange);
+sundog_status peer_forward_begin(sundog_exchange *exchange);
+sundog_status peer_forward_end(sundog_exchange *exchange);
+sundog_status peer_reverse_whole(sundog_exchange *exchange);
+sundog_status peer_reverse_begin(sundog_exchange *exchange);
+sundog_status peer_reverse_end(sundog_exchange *exchange);
+/* Place i in the order of messages. */
+int peer_nth_send(const sundog_exchange *exchange, int i);
+int peer_nth_recv(const sundog_exchange *exchange, int i);
+/* Rows of a range of chunks, without waits and signals. */
+sundog_status peer_move_rows(sundog_exchange *exchange, bool forward, halo_range chunks);
 
 /* Number of blocks for n chunks (fused-tma: for a warp each). */
 int peer_blocks(const sundog_exchange *exchange, int n_chunks);

@@ -15,38 +15,38 @@ static sundog_status do_nothing(sundog_exchange *exchange)
     return SUNDOG_OK;
 }
 
-static sundog_status forward_whole(sundog_exchange *exchange)
+sundog_status peer_forward_whole(sundog_exchange *exchange)
 {
     return peer_launch(exchange, true, HALO_WHOLE, exchange->stream);
 }
-static sundog_status forward_begin(sundog_exchange *exchange)
+sundog_status peer_forward_begin(sundog_exchange *exchange)
 {
     return peer_launch(exchange, true, HALO_BEGIN, exchange->stream);
 }
-static sundog_status forward_end(sundog_exchange *exchange)
+sundog_status peer_forward_end(sundog_exchange *exchange)
 {
     return peer_launch(exchange, true, HALO_END, exchange->stream);
 }
-static sundog_status reverse_whole(sundog_exchange *exchange)
+sundog_status peer_reverse_whole(sundog_exchange *exchange)
 {
     return peer_launch(exchange, false, HALO_WHOLE, exchange->stream);
 }
-static sundog_status reverse_begin(sundog_exchange *exchange)
+sundog_status peer_reverse_begin(sundog_exchange *exchange)
 {
     return peer_launch(exchange, false, HALO_BEGIN, exchange->stream);
 }
-static sundog_status reverse_end(sundog_exchange *exchange)
+sundog_status peer_reverse_end(sundog_exchange *exchange)
 {
     return peer_launch(exchange, false, HALO_END, exchange->stream);
 }
 
 /* Place i in the order of messages: pulses as given; peers in turn, at distance 1, 2, ... */
-static int nth_send(const sundog_exchange *exchange, int i)
+int peer_nth_send(const sundog_exchange *exchange, int i)
 {
     int n = halo_route_of(exchange)->n_messages;
     return exchange->route == SUNDOG_ROUTE_STAGED ? i : (exchange->team->rank + 1 + i) % n;
 }
-static int nth_recv(const sundog_exchange *exchange, int i)
+int peer_nth_recv(const sundog_exchange *exchange, int i)
 {
     int n = halo_route_of(exchange)->n_messages;
     if (exchange->route == SUNDOG_ROUTE_STAGED) return i;
@@ -54,14 +54,14 @@ static int nth_recv(const sundog_exchange *exchange, int i)
 }
 
 /* Rows of a range of chunks, without waits and signals. */
-static sundog_status move_rows(sundog_exchange *exchange, bool forward, halo_range chunks)
+sundog_status peer_move_rows(sundog_exchange *exchange, bool forward, halo_range chunks)
 {
     const struct halo_peer *peer = exchange->device;
     const halo_launch launch = {chunks.first, chunks.n, 0, 0, HALO_PART_NO_WORDS};
     if (chunks.n == 0) return SUNDOG_OK;
     int n_blocks = peer_blocks(exchange, chunks.n);
     BASE_TRY(team_enter(exchange->team));
-    int error = (forward ? halo_launch_forward : halo_launch_reverse)(
+    int error = (forward ? peer->kernels->forward : peer->kernels->reverse)(
         &peer->view, &launch, HALO_STORE, n_blocks, peer_stream(exchange->stream));
     team_leave(exchange->team);
     return DEVICE_CHECK((cudaError_t)error);
@@ -77,7 +77,8 @@ static sundog_status set_word(sundog_exchange *exchange, uint64_t *word, uint64_
     if (exchange->device->stream_words)
         status = peer_stream_write(stream, word, epoch);
     else
-        status = DEVICE_CHECK((cudaError_t)halo_launch_signal(word, epoch, stream));
+        status = DEVICE_CHECK(
+            (cudaError_t)exchange->device->kernels->signal(word, epoch, stream));
     team_leave(exchange->team);
     return status;
 }
@@ -86,9 +87,10 @@ static sundog_status wait_word(sundog_exchange *exchange, uint64_t *word, int ki
                                int message, uint64_t epoch)
 {
     void *stream = peer_stream(exchange->stream);
-    if (exchange->device->stream_words) return peer_stream_wait(stream, word, epoch);
-    return DEVICE_CHECK((cudaError_t)halo_launch_wait(&exchange->device->view, word, kind, peer,
-                                                      message, epoch, stream));
+    const struct halo_peer *mine = exchange->device;
+    if (mine->stream_words) return peer_stream_wait(stream, word, epoch);
+    return DEVICE_CHECK((cudaError_t)mine->kernels->wait(&mine->view, word, kind, peer, message,
+                                                         epoch, stream));
 }
 
 static sundog_status stream_forward_begin(sundog_exchange *exchange)
@@ -106,14 +108,14 @@ static sundog_status stream_forward_end(sundog_exchange *exchange)
     const halo_layout *layout = &exchange->device->layout;
     uint64_t epoch = exchange->forward_epoch;
     for (int i = 0; i < halo_route_of(exchange)->n_messages; i++) {
-        int m = nth_send(exchange, i), w = nth_recv(exchange, i);
+        int m = peer_nth_send(exchange, i), w = peer_nth_recv(exchange, i);
         const sundog_view_send *send = &layout->send[m];
         const sundog_view_recv *recv = &layout->recv[w];
         if (send->n > 0) {
             if (!exchange->lockstep)
                 BASE_TRY(wait_word(exchange, send->space, SUNDOG_WORD_SPACE, send->peer, m,
                                    epoch));
-            BASE_TRY(move_rows(exchange, true, layout->sends[m]));
+            BASE_TRY(peer_move_rows(exchange, true, layout->sends[m]));
             BASE_TRY(set_word(exchange, send->peer_arrived, epoch));
         }
         if (recv->n > 0)
@@ -131,7 +133,7 @@ static sundog_status stream_return(sundog_exchange *exchange, int m)
     if (recv->n == 0) return SUNDOG_OK;
     if (!exchange->lockstep)
         BASE_TRY(wait_word(exchange, recv->room, SUNDOG_WORD_ROOM, recv->peer, m, epoch - 1));
-    BASE_TRY(move_rows(exchange, false, layout->returns[m]));
+    BASE_TRY(peer_move_rows(exchange, false, layout->returns[m]));
     return set_word(exchange, recv->peer_sums, epoch);
 }
 
@@ -144,7 +146,7 @@ static sundog_status stream_add(sundog_exchange *exchange, int g)
         if (layout->send[m].n > 0)
             BASE_TRY(wait_word(exchange, layout->send[m].sums, SUNDOG_WORD_SUMS,
                                layout->send[m].peer, m, epoch));
-    BASE_TRY(move_rows(exchange, false, layout->adds[g]));
+    BASE_TRY(peer_move_rows(exchange, false, layout->adds[g]));
     for (int m = layout->group_first[g]; m < layout->group_first[g + 1]; m++)
         if (layout->send[m].n > 0 && !exchange->lockstep)
             BASE_TRY(set_word(exchange, layout->send[m].peer_room, epoch));
@@ -161,7 +163,7 @@ static sundog_status stream_reverse_end(sundog_exchange *exchange)
     int n = halo_route_of(exchange)->n_messages;
     bool staged = exchange->route == SUNDOG_ROUTE_STAGED;
     for (int i = 0; i < n; i++) {
-        int m = staged ? n - 1 - i : nth_send(exchange, i);
+        int m = staged ? n - 1 - i : peer_nth_send(exchange, i);
         BASE_TRY(stream_return(exchange, m));
         if (staged) BASE_TRY(stream_add(exchange, m));
     }
@@ -216,7 +218,7 @@ static sundog_status mpi_send(sundog_exchange *exchange, int m)
     const halo_send *send = &halo_route_of(exchange)->send[m];
     const halo_range chunks = peer->layout.sends[m];
     if (send->n == 0) return SUNDOG_OK;
-    PEER_TRY(halo_launch_pack(&peer->view, chunks.first, chunks.n, &peer->outgoing,
+    PEER_TRY(peer->kernels->pack(&peer->view, chunks.first, chunks.n, &peer->outgoing,
                               peer_blocks(exchange, chunks.n), peer_stream(exchange->stream)));
     BASE_TRY(wait_stream(exchange));
     BASE_TRY(halo_wait_word(exchange, &exchange->words[m].space, exchange->forward_epoch, "space",
@@ -242,7 +244,7 @@ static sundog_status mpi_receive(sundog_exchange *exchange, int m)
     BASE_TRY(halo_wait_word(exchange, &exchange->words[m].arrived, exchange->forward_epoch,
                             "arrived", recv->peer, m));
     int n_blocks = peer_blocks(exchange, (recv->n + HALO_BLOCK_THREADS - 1) / HALO_BLOCK_THREADS);
-    PEER_TRY(halo_launch_ghosts(&peer->view, recv->first, recv->n, &peer->incoming, 1, n_blocks,
+    PEER_TRY(peer->kernels->ghosts(&peer->view, recv->first, recv->n, &peer->incoming, 1, n_blocks,
                                 peer_stream(exchange->stream)));
     return SUNDOG_OK;
 }
@@ -250,8 +252,8 @@ static sundog_status mpi_receive(sundog_exchange *exchange, int m)
 static sundog_status mpi_forward_end(sundog_exchange *exchange)
 {
     for (int i = 0; i < halo_route_of(exchange)->n_messages; i++) {
-        BASE_TRY(mpi_send(exchange, nth_send(exchange, i)));
-        BASE_TRY(mpi_receive(exchange, nth_recv(exchange, i)));
+        BASE_TRY(mpi_send(exchange, peer_nth_send(exchange, i)));
+        BASE_TRY(mpi_receive(exchange, peer_nth_recv(exchange, i)));
     }
     return peer_mark(exchange, exchange->stream);
 }
@@ -265,7 +267,7 @@ static sundog_status mpi_return(sundog_exchange *exchange, int m)
     const sundog_view_recv *mine = &peer->layout.recv[m];
     if (recv->n == 0) return SUNDOG_OK;
     int n_blocks = peer_blocks(exchange, (recv->n + HALO_BLOCK_THREADS - 1) / HALO_BLOCK_THREADS);
-    PEER_TRY(halo_launch_ghosts(&peer->view, mine->first, recv->n, &peer->incoming, 0, n_blocks,
+    PEER_TRY(peer->kernels->ghosts(&peer->view, mine->first, recv->n, &peer->incoming, 0, n_blocks,
                                 peer_stream(exchange->stream)));
     BASE_TRY(wait_stream(exchange));
     BASE_TRY(halo_wait_word(exchange, &exchange->words[m].room, exchange->reverse_epoch - 1,
@@ -292,7 +294,7 @@ static sundog_status mpi_add(sundog_exchange *exchange, int g)
         if (route->send[m].n > 0)
             BASE_TRY(halo_wait_word(exchange, &exchange->words[m].sums, exchange->reverse_epoch,
                                     "sums", route->send[m].peer, m));
-    BASE_TRY(move_rows(exchange, false, layout->adds[g]));
+    BASE_TRY(peer_move_rows(exchange, false, layout->adds[g]));
     BASE_TRY(wait_stream(exchange));
     BASE_TRY(team_enter(exchange->team));
     for (int m = layout->group_first[g]; m < layout->group_first[g + 1]; m++) {
@@ -311,7 +313,7 @@ static sundog_status mpi_reverse_end(sundog_exchange *exchange)
     int n = halo_route_of(exchange)->n_messages;
     bool staged = exchange->route == SUNDOG_ROUTE_STAGED;
     for (int i = 0; i < n; i++) {
-        int m = staged ? n - 1 - i : nth_recv(exchange, i);
+        int m = staged ? n - 1 - i : peer_nth_recv(exchange, i);
         BASE_TRY(mpi_return(exchange, m));
         if (staged) BASE_TRY(mpi_add(exchange, m));
     }
@@ -324,8 +326,8 @@ static sundog_status mpi_reverse_end(sundog_exchange *exchange)
 
 #define HALO_CAP_BOTH (HALO_CAP_STAGED | HALO_CAP_DIRECT | HALO_CAP_DEVICE)
 #define IN_KERNELS                                                                              \
-    forward_begin, forward_end, reverse_begin, reverse_end, &halo_peer_hooks, forward_whole,    \
-        reverse_whole
+    peer_forward_begin, peer_forward_end, peer_reverse_begin, peer_reverse_end,                 \
+        &halo_peer_hooks, peer_forward_whole, peer_reverse_whole
 
 static const halo_rung peer_flit = {"flit", "peer", HALO_CAP_BOTH, IN_KERNELS};
 static const halo_rung peer_direct = {

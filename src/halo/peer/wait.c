@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "team/wire.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +40,7 @@ static bool is_filled(const sundog_watch *watch)
 /* A wait on some GPU of the team that ran out of time kills the team. */
 static void look_for_records(sundog_exchange *exchange)
 {
-    const sundog_watch *watch = exchange->device->shared->watch;
+    const sundog_watch *watch = exchange->device->shared->watch;     /* of ranks here */
     for (int r = 0; r < exchange->team->shared->n_ranks; r++) {
         if (!is_filled(&watch[r]) || team_is_dead(exchange->team)) continue;
         char text[768];
@@ -177,9 +178,10 @@ void peer_quiesce(sundog_exchange *exchange)
     end_waits(exchange->team);
     bool captured = false;
     if (peer_is_captured(exchange->stream, &captured) == SUNDOG_OK && captured) return;
-    for (int r = 0; r < team->n_ranks; r++) {
+    for (int r = team->first_here; r < team->first_here + team->n_here; r++) {
         bool first = true;
-        for (int q = 0; q < r; q++) first = first && team->member[q].gpu != team->member[r].gpu;
+        for (int q = team->first_here; q < r; q++)
+            first = first && team->member[q].gpu != team->member[r].gpu;
         if (first && cudaSetDevice(team->member[r].gpu - 1) == cudaSuccess)
             wait_for_device();
     }
@@ -195,6 +197,8 @@ static sundog_status wait_for(sundog_exchange *exchange, cudaStream_t stream, cu
     for (int look = 0; (error = stream ? cudaStreamQuery(stream) : cudaEventQuery(event)) ==
                        cudaErrorNotReady; look++) {
         look_for_records(exchange);
+        team_shared *team = exchange->team->shared;
+        if (team->wire) team->wire->listen(team);       /* others may tell of a death */
         if (team_is_dead(exchange->team)) break;
         int64_t timeout = atomic_load(&exchange->team->shared->timeout_ns);
         if (peer->host_watched && timeout > 0 && base_clock_ns() - start > timeout &&

@@ -25,11 +25,25 @@ static inline void gpus_start(void)
     exit(77);
 }
 
+/* How device memory is reached: by fabric peer, or, where ranks are processes, by fabric nvshmem
+ * and what a test sets here. */
+#ifdef RANKS_FORKED
+enum { GPU_PROCESSES = 1 };
+#else
+enum { GPU_PROCESSES = 0 };
+#endif
+static sundog_transport gpu_transport = SUNDOG_TRANSPORT_AUTO;
+
 /* One or two GPUs are tried: as many as there are. */
 static inline int gpus_to_try(void)
 {
     int n = sundog_gpu_count();
-    return n < 2 ? n : 2;
+    return n < 2 || GPU_PROCESSES ? n : 2;
+}
+/* The least number; processes have a GPU each. */
+static inline int gpus_to_try_first(void)
+{
+    return GPU_PROCESSES ? gpus_to_try() : 1;
 }
 
 /* Ranks in turn over the first n_gpus. */
@@ -81,6 +95,7 @@ static inline bool gpu_has(const served *s)
 {
     char text[256];
     int gpu = 0;
+    if (GPU_PROCESSES && strcmp(s->rung, "mpi") == 0) return false;
     return sundog_gpu_rung_check(s->rung, &gpu, 1, text, sizeof text) == SUNDOG_OK;
 }
 /* Do begin and end only enqueue, and may they be captured? */
@@ -96,13 +111,21 @@ static inline sundog_exchange *gpu_exchange_with(const served *s, sundog_plan *p
     sundog_exchange_options options = {
         .struct_size = sizeof options, .rung = s->rung, .route = s->route,
         .deterministic = s->deterministic, .lockstep = lockstep,
-        .memory = SUNDOG_MEMORY_DEVICE, .max_blocks = max_blocks};
+        .memory = SUNDOG_MEMORY_DEVICE, .max_blocks = max_blocks, .transport = gpu_transport};
     sundog_exchange *exchange;
     CHECK_OK(sundog_exchange_create(plan, fields, n_fields, &options, &exchange));
-    char who[96];
-    snprintf(who, sizeof who, "peer/%s %s%s%s", s->rung,
+    char who[160];
+    snprintf(who, sizeof who, "%s/%s %s%s%s", GPU_PROCESSES ? "nvshmem" : "peer", s->rung,
              s->route == SUNDOG_ROUTE_STAGED ? "staged" : "direct",
              s->deterministic ? " deterministic" : "", lockstep ? " lockstep" : "");
+    if (GPU_PROCESSES) {            /* and by what: stores where memory is mapped */
+        const char *how = sundog_exchange_describe(exchange) + strlen(who);
+        bool puts = gpu_transport == SUNDOG_TRANSPORT_PUT || strcmp(s->rung, "stream") == 0;
+        CHECK(strncmp(sundog_exchange_describe(exchange), who, strlen(who)) == 0);
+        CHECK(strcmp(how, ", by puts") == 0 || (!puts && strcmp(how, ", by stores") == 0) ||
+              (!puts && strstr(how, " by puts")));
+        return exchange;
+    }
     bool gaps = false;
     for (int f = 0; f < n_fields; f++) gaps = gaps || fields[f].stride;
     if (gaps && strcmp(s->rung, "fused-tma") == 0)

@@ -2,7 +2,9 @@
  * sizes, empty pulses and ranks, repeated indices, self edges, the same peer on several edges) and
  * periodic grids in one, two and three axes with one and two pulses, on 1, 2, 3, 5, 8 and 12 ranks
  * that share one or two GPUs. Five fields of different type and width go in one exchange; others
- * move rows of 12 and of 16 bytes alone, or rows with gaps.
+ * move rows of 12 and of 16 bytes alone, or rows with gaps. The same source makes
+ * test_gpu_nvshmem, where each rank is a process with a GPU, and every case is run by stores where
+ * those reach the peer, and by puts.
  *
  * Forward must give the reference's bits; ghosts are poisoned first, and so are the gaps, which
  * must stay as they are. Deterministic reverse must
@@ -199,6 +201,19 @@ static void try_rung(arrays *a, sundog_plan *plan, const rank_args *args, const 
     sundog_exchange_destroy(&exchange);
 }
 
+/* Every rung of this machine; between processes by stores and by puts. */
+static void try_rungs(arrays *a, sundog_plan *plan, const rank_args *args, sundog_route route,
+                      bool is_forward)
+{
+    const sundog_transport transport[] = {SUNDOG_TRANSPORT_AUTO, SUNDOG_TRANSPORT_PUT};
+    for (int t = 0; t < (GPU_PROCESSES ? 2 : 1); t++) {
+        gpu_transport = transport[t];
+        for (int s = 0; s < N_GPU_SERVED; s++)
+            if (gpu_served[s].route == route && gpu_has(&gpu_served[s]))
+                try_rung(a, plan, args, &gpu_served[s], is_forward);
+    }
+}
+
 static void one_plan(rank_args *args)
 {
     const variant *v = args->shared;
@@ -210,31 +225,17 @@ static void one_plan(rank_args *args)
     for (int is_forward = 0; is_forward < 2; is_forward++)
         for (int route = 0; route < 2; route++) {
             expect(&a, plan, args, (sundog_route)route, is_forward);
-            for (int s = 0; s < N_GPU_SERVED; s++)
-                if ((int)gpu_served[s].route == route && gpu_has(&gpu_served[s]))
-                    try_rung(&a, plan, args, &gpu_served[s], is_forward);
+            try_rungs(&a, plan, args, (sundog_route)route, is_forward);
         }
     arrays_destroy(&a);
     sundog_plan_destroy(&plan);
 }
 
-/* One rank, for tools that run kernels one after the other (compute-sanitizer). */
-static int small(void)
-{
-    for (int fields = 0; fields < N_SETS; fields++) {
-        grid_spec grid = {2, 2, 100};
-        variant v = {1, NULL, &grid, fields};
-        run_ranks(1, one_plan, &v);
-    }
-    return 0;
-}
-
-int main(int argc, char **argv)
+static int everything(void)
 {
     gpus_start();
-    if (argc > 1 && strcmp(argv[1], "small") == 0) return small();
     const int n_ranks[] = {1, 2, 3, 5, 8, 12};
-    for (int n_gpus = 1; n_gpus <= gpus_to_try(); n_gpus++)
+    for (int n_gpus = gpus_to_try_first(); n_gpus <= gpus_to_try(); n_gpus++)
         for (int i = 0; i < 6; i++) {
             for (uint64_t seed = 1; seed <= 3; seed++) {
                 random_plan spec = {seed * 31 + (uint64_t)i, (int)(seed % 5) + 2, 40,
@@ -253,3 +254,28 @@ int main(int argc, char **argv)
         }
     return 0;
 }
+
+#ifdef RANKS_FORKED
+int main(void)
+{
+    return everything();
+}
+#else
+/* One rank, for tools that run kernels one after the other (compute-sanitizer). */
+static int small(void)
+{
+    for (int fields = 0; fields < N_SETS; fields++) {
+        grid_spec grid = {2, 2, 100};
+        variant v = {1, NULL, &grid, fields};
+        run_ranks(1, one_plan, &v);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "small") != 0) return everything();
+    gpus_start();
+    return small();
+}
+#endif

@@ -116,6 +116,9 @@ int args_parse(const char *program, int argc, char **argv, const arg *table,
         if (!store(a, argv + i + 1, negated)) {
             char what[256];
             snprintf(what, sizeof what, "option %s takes %s, not ", word, a->placeholder);
+            /* the first of three that is no number */
+            int unused;
+            while (a->kind == ARG_INT3 && n > 1 && to_int(argv[i + 1], &unused)) i++, n--;
             return usage(program, what, argv[i + 1]);
         }
         if (a->given) *a->given = true;

@@ -1,5 +1,5 @@
 /* sundog info: GPUs, how they reach each other, and what each rung of the exchange would do. Says
- * nothing where there is no GPU. */
+ * why there is none. */
 #include "commands.h"
 #include "md/run/device_choice.h"
 #include "sundog/sundog.h"
@@ -22,10 +22,13 @@ static void print_links(int n)
 void info_print_gpus(void)
 {
     int n = sundog_gpu_count(), n_rungs, gpus[MAX_GPUS];
-    if (n == 0) return;
     if (n > MAX_GPUS) n = MAX_GPUS;
     char text[512];
     printf("GPUs\n");
+    if (n == 0) {
+        printf("  none: %s\n", md_device_why_none());
+        return;
+    }
     md_device_driver(text, sizeof text);
     printf("  driver           %s\n", text[0] ? text : "version unknown");
     for (int i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 /* sundog: the program. Finds the command, hands over. */
 #include "commands.h"
+#include "launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,16 @@ int main(int argc, char **argv)
     if (strcmp(word, "--version") == 0) {
         puts("sundog " SUNDOG_VERSION);
         return 0;
+    }
+    /* One program of several started together: only a run is one job of them all. */
+    const launch me = launch_find();
+    if (me.n > 1 && strcmp(word, "run") != 0) {
+        if (me.rank > 0) return strcmp(word, "info") == 0 ? 0 : 2;
+        if (strcmp(word, "info") != 0) {
+            fprintf(stderr, "sundog: %s has started %d processes, but only sundog run works in "
+                    "several; start sundog %s once\n", me.by, me.n, word);
+            return 2;
+        }
     }
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(word, command[i].name) == 0) return command[i].main(argc - 1, argv + 1);

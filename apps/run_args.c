@@ -175,6 +175,8 @@ int run_args_finish(const char *program, run_args *args)
     if (args->nt_given && !args->dd_given) o->n_domains = args->n_threads;
     if (o->trace_from < -1 || o->trace_steps < 0)
         return wrong(program, "-tracefrom and -tracesteps must be 0 or more");
+    if (!o->trace_path && (o->trace_from >= 0 || o->trace_steps > 0))
+        return wrong(program, "-tracefrom and -tracesteps go with -trace");
     if (args->nd_given && o->n_domains < 1) return wrong(program, "-nd must be 1 or more");
     for (int k = 0; k < 3; k++) {
         if (args->dd_given && o->dd[k] < 1)

@@ -27,6 +27,16 @@ case_usage() {
     expect 2 '-nstlist must' $run -nstlist 0
     expect 2 'given twice' $run -nd 2 -nd 3
     expect 2 '-route is' $run -route scenic
+    expect 2 'go with -trace' $run -tracesteps 5
+    expect 2 'not x' $run -dd 1 1 x
+    expect 1 '4096 is the most' $run -nd 5000 -o most
+    echo 'integrator = steep' >steep.mdp
+    sed '/integrator/d; /tcoupl/,/ld-seed/d' md.mdp >>steep.mdp
+    expect 1 'integrator = md alone' "$sundog" run -f steep.mdp $water -device cpu -trace t.json
+    # what was there stays as it is
+    expect 0 '5 steps' $run -device cpu -nsteps 5 -o kept
+    expect 1 'cannot be created' $run -device cpu -nsteps 5 -o kept -trace nowhere/t.json
+    [ "$(find kept -name '#*' | wc -l)" -eq 0 ] || fail 'outputs moved for a trace that cannot be'
     expect 2 'what is meant by' "$sundog" run md.mdp
     expect 0 'Pair-force kernels' "$sundog" info
     expect 0 'domains  *2 x 1 x 1' "$sundog" info -f md.mdp $water -dd 2 1 1
@@ -40,6 +50,8 @@ case_devices() {
     expect 2 'does not go with -device cpu' $run -gpus 0,1 -device cpu
     expect 1 '-device gpu: this p' $run -device gpu -o gpu
     expect 1 '-gpus: this p' $run -gpus 1,0 -o gpu
+    expect 0 'none: this p' "$sundog" info
+    expect 1 '-ghosts is for GPUs' $run -device cpu -ghosts near -o gpu
     [ -e gpu ] && fail 'a run that could not start left files'
     for device in auto cpu; do
         expect 0 '5 steps' $run -device $device -nsteps 5 -o $device
@@ -174,6 +186,7 @@ case_minimise() {
 
 # The first list is made of constrained positions, ghosts included: a list without any buffer misses
 # no pair. With plain cut-off Coulomb every missed pair shows in the kinetic energy.
+# A pair that is missed is off by kJ/mol; single precision, by some 5e-3 with AVX-512.
 case_start() {
     for radius in 0.9 1.1; do
         sed "s/reaction-field/cut-off/; /epsilon-rf/d" nve.mdp >list.mdp
@@ -187,7 +200,7 @@ case_start() {
                  for (k in is) {
                      compared++
                      off = short[k] - long[k]
-                     if (off > 2e-3 || off < -2e-3) { print short[k], "and", long[k]; exit 1 }
+                     if (off > 2e-2 || off < -2e-2) { print short[k], "and", long[k]; exit 1 }
                  }
                  exit compared != 2
              }' list0.9/energy.csv list1.1/energy.csv >&2 || fail 'the first list misses pairs'

@@ -295,6 +295,12 @@ sundog_status md_grid_choose(int n_domains, const md_box *box, const md_reach *r
     if (product > MD_MAX_DOMAINS) product = MD_MAX_DOMAINS;
     int fewer = product < n_domains ? (int)product : n_domains - 1;
     while (!choose(fewer, most, box, reach, best)) fewer--;     /* 1 works: check_range */
+    if (n_domains > MD_MAX_DOMAINS)
+        return base_fail(SUNDOG_ERR_INPUT,
+                         "%d domains asked for, %d is the most of any run; in this box at most %d "
+                         "x %d x %d fit, and the largest number that works is %d (%d x %d x %d)",
+                         n_domains, MD_MAX_DOMAINS, most[0], most[1], most[2], fewer, best[0],
+                         best[1], best[2]);
     return base_fail(SUNDOG_ERR_INPUT,
                      "no grid of %d domains fits this box with rlist = %.4g nm and constraint "
                      "groups of radius %.4g nm (at most %d x %d x %d); the largest number up to "

@@ -6,6 +6,11 @@ static sundog_status refuse(void)
     return base_fail(SUNDOG_ERR_UNSUPPORTED, "this build has no support for GPUs");
 }
 
+bool md_gpu_is_built(void)
+{
+    return false;
+}
+
 sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out)
 {
     (void)options, (void)out;

@@ -93,6 +93,11 @@ static sundog_status create_parts(md_gpu *gpu)
     return gpu->lists ? md_team_sum_create(o->team, 1, o->rung, &gpu->overflow_sum) : SUNDOG_OK;
 }
 
+bool md_gpu_is_built(void)
+{
+    return true;
+}
+
 sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out)
 {
     md_gpu *gpu = base_alloc_zero(sizeof *gpu);

@@ -107,6 +107,9 @@ typedef struct md_gpu_rows {
 
 typedef struct md_gpu md_gpu;
 
+/* False: this program was built without CUDA. */
+bool md_gpu_is_built(void);
+
 /* Collective, as are all that follow but finish and the downloads. The calling thread is bound to
  * options->gpu. */
 sundog_status md_gpu_create(const md_gpu_options *options, md_gpu **out);

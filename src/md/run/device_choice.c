@@ -2,6 +2,7 @@
  * depends on how the program was built. */
 #include "md/run/device_choice.h"
 
+#include "md/gpu/gpu.h"
 #include "md/motion/move_jobs.h"
 #include "md/run/lists.h"
 #include "md/run/processes.h"
@@ -127,6 +128,14 @@ static sundog_status refuse(const md_run_options *options, md_system *system, co
     return SUNDOG_OK;
 }
 
+const char *md_device_why_none(void)
+{
+    return md_gpu_is_built() ? "this process sees no GPU (no NVIDIA driver, or "
+                               "CUDA_VISIBLE_DEVICES hides them)"
+                             : "this program was built without support for GPUs (it needs CUDA "
+                               "12.4 or newer; cmake -DSUNDOG_CUDA=ON says what is missing)";
+}
+
 sundog_status md_device_choose(const md_run_options *options, md_system *system)
 {
     char why[512];
@@ -134,15 +143,9 @@ sundog_status md_device_choose(const md_run_options *options, md_system *system)
     if (options->device == MD_DEVICE_CPU) return SUNDOG_OK;
     bool asked = options->device == MD_DEVICE_GPU || options->n_gpus > 0;
     if (sundog_gpu_count() == 0) {
-        int n_rungs;
-        (void)sundog_gpu_rungs(&n_rungs);
         if (!asked) return SUNDOG_OK;
         return base_fail(SUNDOG_ERR_UNSUPPORTED, "%s: %s",
-                         options->n_gpus > 0 ? "-gpus" : "-device gpu",
-                         n_rungs == 0 ? "this program was built without support for GPUs (it needs "
-                                        "CUDA 12.4 or newer)"
-                                      : "this process sees no GPU (no NVIDIA driver, or "
-                                        "CUDA_VISIBLE_DEVICES hides them)");
+                         options->n_gpus > 0 ? "-gpus" : "-device gpu", md_device_why_none());
     }
     find_obstacle(options, system, why, sizeof why);
     if (why[0] != '\0') return refuse(options, system, why);
@@ -242,6 +245,9 @@ static sundog_status choose_rung(const md_run_options *options, md_system *syste
 sundog_status md_device_finish(const md_run_options *options, md_system *system)
 {
     if (system->n_gpus == 0) {
+        if (options->ghosts != MD_GHOSTS_AUTO)
+            return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                             "-ghosts is for GPUs, and this run computes on the CPU");
         if (!options->rung || !is_gpu_rung(options->rung)) return SUNDOG_OK;
         int n;
         const char *const *rungs = sundog_exchange_rungs(&n);

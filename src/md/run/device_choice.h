@@ -27,4 +27,6 @@ void md_device_driver(char *text, size_t n_bytes);
 /* "2 x NVIDIA H200", and the driver's version, "" where it is unknown. */
 void md_device_names(const md_system *system, char *gpus, size_t n_gpus, char *driver,
                      size_t n_driver);
+/* Why this program sees no GPU, where there is none. */
+const char *md_device_why_none(void);
 #endif

@@ -6,6 +6,9 @@
  *      0.7 bytes a pair within rlist  lists of cluster pairs; on GPUs 150 bytes a row in their
  *                                   place, for plans of lists and what is uploaded (counted)
  *
+ *      0.5 MB a domain, 1.6 kB a pair of domains    team, plans, buffers: 6000 atoms on 1 to 343
+ *                                   domains took three quarters of that (15 to 294 MB)
+ *
  * Rows of a domain: its cell and what lies within the reach of the exchange of it, at the mean
  * density. A system that may fit is let through with a note.
  *
@@ -24,7 +27,8 @@
 #include <string.h>
 
 static const double PER_ATOM = 400, PER_ROW = 300, PER_PAIR = 0.7, PER_RUN = 16e6,
-                    PER_PLAN_ROW = 150, SURE = 1.2, CLOSE = 0.8;
+                    PER_PLAN_ROW = 150, PER_DOMAIN = 0.5e6, PER_DOMAIN_PAIR = 1.6e3, SURE = 1.2,
+                    CLOSE = 0.8;
 
 double md_memory_estimate(double n_atoms, double n_rows, double n_pairs_per_atom)
 {
@@ -71,6 +75,14 @@ double md_memory_rows(const md_system *system)
     return factor * (double)system->topology->n_atoms;
 }
 
+/* Of the domains themselves, whatever they hold. */
+static double domains_on_machine(const md_system *system, double share)
+{
+    const int *n = system->grid.n;
+    const double all = (double)n[0] * n[1] * n[2];
+    return share * all * (PER_DOMAIN + PER_DOMAIN_PAIR * all);
+}
+
 /* Of all domains, how many are on this machine, if it is not one with fewer. */
 static double share_of_machine(const md_run_options *options)
 {
@@ -83,10 +95,14 @@ sundog_status md_memory_check(const md_run_options *options, md_system *system)
     double n_atoms = (double)system->topology->n_atoms;
     double density = n_atoms / md_box_volume(&system->state.box);
     double pairs = 2.0944 * pow(system->rlist, 3) * density /* half of a sphere */;
-    double rows = share_of_machine(options) * md_memory_rows(system);
+    double share = share_of_machine(options), rows = share * md_memory_rows(system);
     double wanted = system->n_gpus > 0 ? md_memory_estimate(n_atoms, rows, 0) + PER_PLAN_ROW * rows
                                        : md_memory_estimate(n_atoms, rows, pairs);
+    double domains = domains_on_machine(system, share);
+    wanted += domains;
     base_memory memory = base_memory_available();
+    if (domains > CLOSE * memory.available)
+        return too_little(wanted, &memory, n_atoms, "most of it for domains: use fewer");
     if (wanted > SURE * memory.available)
         return too_little(wanted, &memory, n_atoms,
                           "use fewer domains, a smaller system or a larger machine");

@@ -13,6 +13,7 @@
 #include "md/run/processes.h"
 #include "md/run/report.h"
 #include "md/run/steep.h"
+#include "md/run/trace.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -180,6 +181,7 @@ static sundog_status run_system(const md_run_options *options, const md_system *
     if (status == SUNDOG_OK)
         md_posres_create(system->topology, system->params.refcoord_scaling, &posres);
     n_in_steps++;
+    if (status == SUNDOG_OK) status = md_trace_check(options, system);
     if (status == SUNDOG_OK) status = md_outputs_open(options, system, &outputs);
     status = md_processes_agree(options->processes, status, NULL);
     if (status == SUNDOG_OK) {

@@ -2,11 +2,44 @@
 
 #include "base/alloc.h"
 #include "md/out/file.h"
+#include "md/run/processes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static sundog_status check_steps(const md_system *system)
+{
+    if (system->n_gpus > 0)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED,
+                         "-trace shows steps on processors, and this run computes on GPUs; "
+                         "-device cpu keeps it off them");
+    if (system->params.integrator != MD_INTEGRATOR_MD)
+        return base_fail(SUNDOG_ERR_UNSUPPORTED, "-trace shows steps of integrator = md alone");
+    return SUNDOG_OK;
+}
+
+/* A folder that the run will make is no obstacle. */
+static bool is_in_new_folder(const md_run_options *options)
+{
+    struct stat folder;
+    size_t n = options->out_dir ? strlen(options->out_dir) : 0;
+    return n > 0 && stat(options->out_dir, &folder) != 0 &&
+           strncmp(options->trace_path, options->out_dir, n) == 0;
+}
+
+sundog_status md_trace_check(const md_run_options *options, const md_system *system)
+{
+    md_replace file;
+    if (!options->trace_path) return SUNDOG_OK;
+    BASE_TRY(check_steps(system));
+    if (!md_processes_is_first(options->processes) || is_in_new_folder(options)) return SUNDOG_OK;
+    BASE_TRY(md_replace_begin(options->trace_path, &file));
+    md_replace_cancel(&file);
+    return SUNDOG_OK;
+}
 
 sundog_status md_trace_create(const md_run_options *options, const md_system *system,
                               md_trace **out)
@@ -14,12 +47,7 @@ sundog_status md_trace_create(const md_run_options *options, const md_system *sy
     enum { LISTS_BEFORE = 2, STEPS = 20 };
     *out = NULL;
     if (!options->trace_path) return SUNDOG_OK;
-    if (system->n_gpus > 0)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED,
-                         "-trace shows steps on processors, and this run computes on GPUs; "
-                         "-device cpu keeps it off them");
-    if (system->params.integrator != MD_INTEGRATOR_MD)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED, "-trace shows steps of integrator = md alone");
+    BASE_TRY(check_steps(system));
     md_trace *trace = base_alloc_zero(sizeof *trace);
     int64_t start = system->state.step, n = options->trace_steps > 0 ? options->trace_steps : STEPS;
     /* Not given: behind the first lists, unless the run is over before. */

@@ -23,6 +23,8 @@ typedef struct md_trace {
     md_span *span;
 } md_trace;
 
+/* Before any output is touched: can what is asked for be done, and the file be written? */
+sundog_status md_trace_check(const md_run_options *options, const md_system *system);
 /* Refused where steps are not computed on processors. *out NULL: nothing is asked for. */
 sundog_status md_trace_create(const md_run_options *options, const md_system *system,
                               md_trace **out);

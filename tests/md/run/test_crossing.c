@@ -81,7 +81,7 @@ static void check(md_scheme scheme, md_ghosts ghosts)
     md_run_options options = run_options("ethanol/single", mdp, &way);
     watch w = {0};
     options.conf = conf;
-    options.ghosts = ghosts;
+    options.ghosts = RUN_ON_GPU ? ghosts : MD_GHOSTS_AUTO;
     options.observe = look;
     options.observe_arg = &w;
     options.observe_every = EVERY;

@@ -77,7 +77,9 @@ static bool check_path(const char *system, const char *name, const run_way *way)
         const double *wanted = &table[3 * i];
         double off = fabs(path.potential[i] / wanted[1] - 1);
         worst = fmax(worst, off);
-        good = path.step[i] == (int64_t)wanted[0] && off < 5e-6 &&
+        /* single precision against double, which the path adds up: 1e-6 on some processors, 7.4e-6
+         * on others, whose approximate roots differ; the steps are the same */
+        good = path.step[i] == (int64_t)wanted[0] && off < 2e-5 &&
                (wanted[2] == 0 || fabs(path.pressure[i] - wanted[2]) < 0.5);
         if (!good)
             fprintf(stderr,

@@ -100,6 +100,7 @@ static void check(md_scheme scheme, md_ghosts ghosts)
 
 int main(void)
 {
+    run_need_device(); /* before any file is made */
     check(MD_SCHEME_SHELL, MD_GHOSTS_NEAR);
     check(MD_SCHEME_RETURN, MD_GHOSTS_AUTO);
     return 0;

@@ -62,10 +62,6 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-ghosts", ARG_STRING, &args->ghosts, NULL, "near|all",
          "GPUs: near: ghosts within reach; all: every domain has all atoms, so domains last\n"
          "(default up to 2 million atoms)"},
-        {"-steps", ARG_STRING, &o->steps, NULL, "auto|launched|self-timed",
-         "GPUs: self-timed: several steps by one launch, in which blocks of atoms wait for one\n"
-         "another alone; launched: a launch for each part of a step, the same bits; auto\n"
-         "(default): self-timed where it serves, and the log says why not"},
         {"-kernel", ARG_STRING, &o->kernel, NULL, "NAME",
          "pair-force kernel of the CPU: reference, avx2, avx512 (default: the best that\n"
          "runs here)"},
@@ -214,9 +210,6 @@ int run_args_finish(const char *program, run_args *args)
         return wrong(program, "-route is staged or direct");
     if (o->rung && !is_known_rung(o->rung))
         return wrong(program, "-exchange is one of those that `sundog info` lists");
-    if (o->steps && strcmp(o->steps, "auto") != 0 && strcmp(o->steps, "launched") != 0 &&
-        strcmp(o->steps, "self-timed") != 0)
-        return wrong(program, "-steps is auto, launched or self-timed");
     if (args->maxh_given && !(o->max_hours > 0 && isfinite(o->max_hours)))
         return wrong(program, "-maxh must be more than 0 hours");
     if (o->kernel && !is_known_kernel(o->kernel))

@@ -29,9 +29,6 @@ typedef struct bonded_view {
     float (*slot)[4];
 } bonded_view;
 
-/* As of the last rebuild. */
-const bonded_view *md_bonded_device_view(const md_bonded_device *device);
-
 static __device__ __forceinline__ void term_compute(const bonded_view &view, md_kind kind,
                                                     int param, const md_device_box *d_box,
                                                     const int3 *s, const float *charge,

@@ -219,11 +219,6 @@ extern "C" sundog_status md_bonded_device_rebuild(md_bonded_device *device, cons
     return reserve_scratch(device, (cudaStream_t)stream);
 }
 
-const bonded_view *md_bonded_device_view(const md_bonded_device *device)
-{
-    return &device->view;
-}
-
 extern "C" md_force_slots md_bonded_device_slots(const md_bonded_device *device)
 {
     return device->slots;

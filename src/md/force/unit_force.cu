@@ -25,13 +25,13 @@ static __device__ __forceinline__ void sum_lanes(const md_unit_view &v, const la
     const int b = blockIdx.x, t = threadIdx.x, T = blockDim.x;
     const int first = v.block_start[b], n = (v.block_start[b + 1] - first) * 3 * MD_UNIT;
     __syncthreads();
-    put_parts(v, i, part);
+    put_parts(i, part);
     __syncthreads();
     for (int k = t; k < n; k += T) {
         const int u = k / (3 * MD_UNIT), component = k % (3 * MD_UNIT);
         const uint32_t lanes = __ldg(v.lanes + (size_t)b * MD_UNIT_MOST + u);
         const int row = __ldg(&v.unit[first + u][component / 3]);
-        const float sum = sum_parts(v, part, component, lanes);
+        const float sum = sum_parts(part, component, lanes);
         if (row >= 0) f[row][component % 3] = sum;
     }
 }

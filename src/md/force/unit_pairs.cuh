@@ -363,8 +363,8 @@ static __device__ __forceinline__ lane_part lane_part_of(const md_unit_view &v)
 {
     const int b = blockIdx.x, t = threadIdx.x;
     lane_part part;
-    part.warp = __ldg((const int4 *)v.warp + (size_t)b * (v.threads / 32) + (t >> 5));
-    part.lane = __ldg((const uint2 *)v.lane + (size_t)b * v.threads + t);
+    part.warp = __ldg((const int4 *)v.warp + (size_t)b * (blockDim.x / 32) + (t >> 5));
+    part.lane = __ldg((const uint2 *)v.lane + (size_t)b * blockDim.x + t);
     part.list = {v.list + (size_t)b * v.list_capacity + part.warp.x + (t & 31), 0, 0};
     part.list.now = __ldg(part.list.next);
     part.list.then = __ldg(part.list.next + 32);
@@ -422,17 +422,16 @@ static __device__ __forceinline__ void lane_energies(const md_unit_view &v,
     else energy_loop<LJ, MODIFIER, 1>(p, i, lj_i, (n_all + 1) / 2, list, slots, lj, sum);
 }
 
-/* Parts of lanes side by side: component c of lane t at part[c * unit_part_stride(v) + t]. */
-static __host__ __device__ __forceinline__ int unit_part_stride(const md_unit_view &v)
+/* Parts of lanes side by side: component c of lane t at part[c * unit_part_stride() + t]. */
+static __device__ __forceinline__ int unit_part_stride(void)
 {
-    return v.threads + 1;
+    return blockDim.x + 1;
 }
 
 /* Between two barriers of the block. */
-static __device__ __forceinline__ void put_parts(const md_unit_view &v, const lane_atoms &i,
-                                                 float *part)
+static __device__ __forceinline__ void put_parts(const lane_atoms &i, float *part)
 {
-    const int t = threadIdx.x, stride = unit_part_stride(v);
+    const int t = threadIdx.x, stride = unit_part_stride();
 #pragma unroll
     for (int a = 0; a < MD_UNIT; a++) {
         part[(3 * a) * stride + t] = i.fx[a];
@@ -442,10 +441,9 @@ static __device__ __forceinline__ void put_parts(const md_unit_view &v, const la
 }
 
 /* A component of a unit's force from the parts of its lanes, in their order. lanes: of the view. */
-static __device__ __forceinline__ float sum_parts(const md_unit_view &v, const float *part,
-                                                  int component, uint32_t lanes)
+static __device__ __forceinline__ float sum_parts(const float *part, int component, uint32_t lanes)
 {
-    const float *from = part + component * unit_part_stride(v) + (lanes & 65535);
+    const float *from = part + component * unit_part_stride() + (lanes & 65535);
     const int n_lanes = lanes >> 16;
     float sum = 0;
     for (int l = 0; l < n_lanes; l += 8) {

@@ -122,9 +122,3 @@ const char *md_gpu_describe(const md_gpu *gpu)
     (void)gpu;
     return "";
 }
-
-const char *md_gpu_describe_steps(const md_gpu *gpu)
-{
-    (void)gpu;
-    return "";
-}

@@ -85,8 +85,6 @@ static sundog_status create_parts(md_gpu *gpu)
     BASE_TRY(md_bonded_device_create(o->bonded, o->posres, o->topology, &gpu->bonded));
     BASE_TRY(md_move_create(&o->constrain, &gpu->move));
     BASE_TRY(md_kinetic_create(&gpu->kinetic));
-    if (gpu->n_ranks == 1 && gpu->lists && !o->launched)
-        BASE_TRY(gpu_window_create(&gpu->window));
     if (gpu->n_ranks == 1) return SUNDOG_OK;
     BASE_TRY(md_team_sum_create(o->team, sizeof(md_kinetic_sums) / sizeof(double), o->rung,
                                 &gpu->kinetic_sum));
@@ -132,7 +130,6 @@ void md_gpu_destroy(md_gpu **handle)
     md_team_sum_destroy(&gpu->momentum_sum);
     md_team_sum_destroy(&gpu->kinetic_sum);
     md_kinetic_destroy(&gpu->kinetic);
-    gpu_window_destroy(&gpu->window);
     md_move_jobs_free(&gpu->jobs);
     md_move_destroy(&gpu->move);
     md_bonded_device_destroy(&gpu->bonded);
@@ -199,49 +196,6 @@ static sundog_status bind_exchanges(md_gpu *gpu, md_domain *domain)
     return SUNDOG_OK;
 }
 
-/* ---- windows --------------------------------------------------------------------------------- */
-
-/* For the log; not after one gave up, which says so itself. */
-static void describe_steps(md_gpu *gpu)
-{
-    const char *refusal = gpu->window ? gpu_window_refusal(gpu->window) : NULL;
-    if (gpu->gave_up) return;
-    if (gpu->window && !refusal) {
-        snprintf(gpu->steps, sizeof gpu->steps, "self-timed windows of up to %d", GPU_WINDOW_MOST);
-        return;
-    }
-    if (gpu->options.launched)
-        refusal = "that was asked for";
-    else if (gpu->n_ranks > 1)
-        refusal = "self-timed windows serve one domain alone";
-    else if (!gpu->lists)
-        refusal = "self-timed windows serve scheme shell alone";
-    snprintf(gpu->steps, sizeof gpu->steps, "a launch for each part, since %s", refusal);
-}
-
-sundog_status gpu_rebuild_windows(md_gpu *gpu)
-{
-    const gpu_window_parts parts = {.lists = gpu->lists,
-                                    .force = gpu->force,
-                                    .bonded = gpu->bonded,
-                                    .move = gpu->move,
-                                    .n_rows = gpu->n_owned};
-    if (gpu->window) BASE_TRY(gpu_window_rebuild(gpu->window, &parts, gpu->stream));
-    describe_steps(gpu);
-    return SUNDOG_OK;
-}
-
-sundog_status gpu_plan_windows(md_gpu *gpu)
-{
-    if (!gpu->window || gpu_window_refusal(gpu->window)) return SUNDOG_OK;
-    return gpu_window_plan(gpu->window, gpu->stream);
-}
-
-const char *md_gpu_describe_steps(const md_gpu *gpu)
-{
-    return gpu->steps;
-}
-
 sundog_status md_gpu_renew(md_gpu *gpu)
 {
     md_device_row *row = GPU_D(gpu, md_device_row *, GPU_ROW);
@@ -253,7 +207,6 @@ sundog_status md_gpu_renew(md_gpu *gpu)
                                 GPU_D(gpu, const md_device_box *, GPU_BOX),
                                 GPU_D(gpu, double(*)[3], GPU_X), row, gpu->stream));
     BASE_TRY(md_unit_lists_replan(gpu->lists, row, gpu->stream));
-    BASE_TRY(gpu_plan_windows(gpu));
     return md_unit_lists_search(gpu->lists, row, gpu->stream);
 }
 
@@ -298,7 +251,6 @@ sundog_status md_gpu_rebuild(md_gpu *gpu, const md_gpu_rows *from)
                                        GPU_D(gpu, const md_device_row *, GPU_ROW), gpu->stream));
         BASE_TRY(md_unit_force_prepare(gpu->force, md_unit_lists_view(gpu->lists)));
     }
-    BASE_TRY(gpu_rebuild_windows(gpu));
     /* As it will be renewed later, so that a restart goes on with the same bits. */
     if (gpu->n_ranks == 1 && gpu->lists) BASE_TRY(md_gpu_renew(gpu));
     BASE_TRY(gpu_wait(gpu));

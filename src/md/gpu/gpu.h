@@ -70,7 +70,6 @@ typedef struct md_gpu_options {
     int n_temperature, n_com; /* groups; 1 when there is but one */
     md_thermostat_groups thermostat;
     double n_dof[MD_MAX_GROUPS]; /* of temperature groups */
-    bool launched;    /* a launch for each part of a step, never a window of steps (window.h) */
     bool tight_lists; /* room for what a rebuild needed and no more, so that lists overflow: for
                        * tests
                        */
@@ -90,8 +89,7 @@ typedef struct md_gpu_result {
     int64_t step; /* the first of the piece */
     int n_steps, n_sums;
     const md_gpu_sums *sums; /* [n_sums], in the order of steps; valid until the next enqueue */
-    bool overflow;           /* everything else is worth nothing; also where a window of steps gave
-                              * up: none is made after that */
+    bool overflow;           /* everything else is worth nothing */
     int n_turned, n_failed, fault_row; /* constraints; row: owned, -1: none */
 } md_gpu_result;
 
@@ -159,7 +157,6 @@ sundog_status md_gpu_memory_free(int gpu, double *free_bytes, double *all_bytes)
 
 typedef enum md_gpu_part {
     MD_GPU_PART_STEP,
-    MD_GPU_PART_WINDOW, /* one of its steps */
     MD_GPU_PART_GHOSTS,
     MD_GPU_PART_PAIRS,
     MD_GPU_PART_PAIR_SUMS,
@@ -176,7 +173,6 @@ const char *md_gpu_part_name(md_gpu_part part);
  * Rows are not those of x afterwards: a rebuild follows, or nothing. */
 sundog_status md_gpu_measure(md_gpu *gpu, double us[MD_GPU_N_PARTS]);
 
-/* For the log: the exchange; how steps are made, and why not otherwise. */
+/* For the log. */
 const char *md_gpu_describe(const md_gpu *gpu);
-const char *md_gpu_describe_steps(const md_gpu *gpu);
 #endif

@@ -5,7 +5,6 @@
  *      forces.c     what one evaluation enqueues, for both schemes
  *      room.c       back to the start of a piece, room for its lists
  *      step.c       what one step enqueues
- *      window*      several plain steps by one launch
  *      pieces.c     pieces: graphs, launches, results
  *      measure.c    what each part of a step takes
  *      renew.cu     groups into the box; rows from positions
@@ -22,7 +21,6 @@
 #include "md/gpu/gpu.h"
 #include "md/gpu/report.h"
 #include "md/gpu/team_sum.h"
-#include "md/gpu/window.h"
 #include "md/motion/kinetic.h"
 #include "md/motion/move.h"
 #include "md/motion/thermostat_device.h"
@@ -94,9 +92,6 @@ struct md_gpu {
     md_move_jobs jobs;
     md_kinetic *kinetic;
     md_team_sum *kinetic_sum, *momentum_sum, *overflow_sum;
-    gpu_window *window; /* NULL: never; may refuse */
-    char steps[256];    /* how they are made, for the log */
-    bool gave_up;       /* a window did: no more of them */
     sundog_exchange *forward, *reverse; /* NULL: one domain; reverse: scheme return */
 
     gpu_graph graph[GPU_GRAPHS];
@@ -121,11 +116,6 @@ sundog_status gpu_check(md_gpu *gpu);
 /* On all ranks together; nothing waits for a peer any more when it returns. */
 sundog_status gpu_fetch_ghosts(md_gpu *gpu);
 
-/* After lists or anything else that they are made of has other memory. */
-sundog_status gpu_rebuild_windows(md_gpu *gpu);
-/* After blocks of the lists have changed. */
-sundog_status gpu_plan_windows(md_gpu *gpu);
-
 /* atoms.c */
 sundog_status gpu_atoms_upload(md_gpu *gpu, const md_gpu_rows *from);
 /* Of the piece that comes next on the stream. */
@@ -146,9 +136,6 @@ sundog_status gpu_enqueue_forces(md_gpu *gpu, bool sums, bool fresh_lists);
 /* early: behind forces, or the thermostat behind them */
 sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums, bool early);
 sundog_status gpu_enqueue_step(md_gpu *gpu, unsigned what, int *event);
-/* How many of the steps from here on a window can make; 0: the first must be a step by itself. */
-int gpu_window_reach(const md_gpu *gpu, int n_steps, const uint8_t *what);
-sundog_status gpu_enqueue_window(md_gpu *gpu, int n_steps, const uint8_t *what, int *event);
 
 /* pieces.c */
 sundog_status gpu_pieces_create(md_gpu *gpu);

@@ -8,12 +8,11 @@
 
 #include <float.h>
 
-enum { TIMES = 20, REPLAYS = 5, WINDOW_STEPS = 10 };
+enum { TIMES = 20, REPLAYS = 5 };
 
 const char *md_gpu_part_name(md_gpu_part part)
 {
     static const char *const name[MD_GPU_N_PARTS] = {"plain step",
-                                                     "step of a window",
                                                      "ghosts",
                                                      "pair forces",
                                                      "pair forces with energies",
@@ -34,11 +33,6 @@ static sundog_status enqueue(md_gpu *gpu, md_gpu_part part)
     int event = 0;
     switch (part) {
     case MD_GPU_PART_STEP: return gpu_enqueue_step(gpu, 0, &event);
-    case MD_GPU_PART_WINDOW: {
-        static const uint8_t plain[WINDOW_STEPS];
-        if (gpu_window_reach(gpu, WINDOW_STEPS, plain) < WINDOW_STEPS) return SUNDOG_OK;
-        return gpu_enqueue_window(gpu, WINDOW_STEPS, plain, &event);
-    }
     case MD_GPU_PART_GHOSTS:
         return gpu->forward ? sundog_forward_on(gpu->forward, gpu->stream) : SUNDOG_OK;
     case MD_GPU_PART_PAIRS:
@@ -102,7 +96,7 @@ static sundog_status time_part(md_gpu *gpu, md_gpu_part part, cudaEvent_t begin,
     /* As in pieces.c: what takes locks of the driver waits until nobody's kernels wait. */
     if (status == SUNDOG_OK) status = sundog_team_barrier(gpu->options.team);
     if (exec) cudaGraphExecDestroy(exec);
-    *us = 1e3 * best / TIMES / (part == MD_GPU_PART_WINDOW ? WINDOW_STEPS : 1);
+    *us = 1e3 * best / TIMES;
     return status;
 }
 

@@ -55,17 +55,8 @@ static sundog_status enqueue_steps(md_gpu *gpu, int n_steps, const uint8_t *what
 {
     int event = 0;
     BASE_TRY(gpu_snapshot(gpu));
-    for (int k = 0, n; k < n_steps; k += n) {
-        n = gpu_window_reach(gpu, n_steps - k, what + k);
-        if (n > 0) {
-            BASE_TRY(gpu_enqueue_window(gpu, n, what + k, &event));
-        } else {
-            n = 1;
-            BASE_TRY(gpu_enqueue_step(gpu, what[k], &event));
-        }
-    }
+    for (int k = 0; k < n_steps; k++) BASE_TRY(gpu_enqueue_step(gpu, what[k], &event));
     return gpu_report_verdict(md_move_fault_word(gpu->move),
-                              gpu->window ? gpu_window_fault_word(gpu->window) : NULL,
                               gpu->lists ? md_unit_lists_overflow(gpu->lists) : NULL,
                               GPU_D(gpu, gpu_counts *, GPU_COUNTS), gpu->board, gpu->stream);
 }
@@ -207,13 +198,11 @@ sundog_status md_gpu_finish(md_gpu *gpu, md_gpu_result *result)
         gpu->sums[k] = gpu->board->sums[(gpu->n_read + k) % GPU_BOARD];
     gpu->n_read += piece->n_sums;
     gpu->n_finished++;
-    bool gave_up = gpu_window_gave_up(&verdict->window, gpu->steps, sizeof gpu->steps);
-    gpu->gave_up |= gave_up;
     *result = (md_gpu_result){.step = piece->step,
                               .n_steps = piece->n_steps,
                               .n_sums = piece->n_sums,
                               .sums = gpu->sums,
-                              .overflow = verdict->overflow != 0 || gave_up,
+                              .overflow = verdict->overflow != 0,
                               .n_turned = (int)verdict->fault.n_turned,
                               .n_failed = (int)verdict->fault.n_failed,
                               .fault_row = -1};

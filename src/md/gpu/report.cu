@@ -32,14 +32,12 @@ static __global__ void report_sums(const gpu_report_from from)
     from.counts->sums++;
 }
 
-static __global__ void report_verdict(md_move_fault *fault, gpu_window_fault *window,
-                                      const int *overflow, gpu_counts *counts, gpu_board *board)
+static __global__ void report_verdict(md_move_fault *fault, const int *overflow, gpu_counts *counts,
+                                      gpu_board *board)
 {
     gpu_verdict *to = &board->verdict[counts->verdicts % MD_GPU_AHEAD];
     to->fault = *fault;
     to->overflow = overflow ? *overflow : 0;
-    to->window = window ? *window : gpu_window_fault{};
-    if (window) window->n = 0;          /* too many rows stay too many until the next plan */
     fault->n_turned = 0;
     fault->n_failed = 0;
     fault->row = INT_MAX;
@@ -74,10 +72,9 @@ extern "C" sundog_status gpu_report_sums(const gpu_report_from *from, void *stre
     return DEVICE_CHECK(cudaGetLastError());
 }
 
-extern "C" sundog_status gpu_report_verdict(md_move_fault *fault, gpu_window_fault *window,
-                                            const int *overflow, gpu_counts *counts,
-                                            gpu_board *board, void *stream)
+extern "C" sundog_status gpu_report_verdict(md_move_fault *fault, const int *overflow,
+                                            gpu_counts *counts, gpu_board *board, void *stream)
 {
-    report_verdict<<<1, 1, 0, (cudaStream_t)stream>>>(fault, window, overflow, counts, board);
+    report_verdict<<<1, 1, 0, (cudaStream_t)stream>>>(fault, overflow, counts, board);
     return DEVICE_CHECK(cudaGetLastError());
 }

@@ -3,7 +3,6 @@
 #ifndef MD_GPU_REPORT_H
 #define MD_GPU_REPORT_H
 #include "md/gpu/gpu.h"
-#include "md/gpu/window.h"
 #include "md/motion/kinetic.h"
 #include "md/motion/move.h"
 #include "md/force/bonded_device.h"
@@ -17,7 +16,6 @@ enum { GPU_BOARD = MD_GPU_AHEAD * MD_GPU_PIECE };
 typedef struct gpu_verdict {
     md_move_fault fault;
     int overflow;
-    gpu_window_fault window;
 } gpu_verdict;
 
 typedef struct gpu_board {
@@ -45,10 +43,9 @@ sundog_status gpu_report_sums(const gpu_report_from *from, void *stream);
 /* The word of overflow as a number that domains can add, and back: 1 where the sum is not 0. */
 sundog_status gpu_overflow_put(const int *overflow, double *d_row, void *stream);
 sundog_status gpu_overflow_take(const double *d_sum, int *overflow, void *stream);
-/* At the end of a piece. Faults are cleared; window: NULL if there is none. */
-sundog_status gpu_report_verdict(md_move_fault *fault, gpu_window_fault *window,
-                                 const int *overflow, gpu_counts *counts, gpu_board *board,
-                                 void *stream);
+/* At the end of a piece. The move's fault is cleared. */
+sundog_status gpu_report_verdict(md_move_fault *fault, const int *overflow, gpu_counts *counts,
+                                 gpu_board *board, void *stream);
 
 #ifdef __cplusplus
 }

@@ -38,8 +38,6 @@ sundog_status md_gpu_make_room(md_gpu *gpu, unsigned what, bool *enough)
     BASE_TRY(gpu_fetch_ghosts(gpu));
     gpu_graphs_drop(gpu); /* on all ranks, since they are made together */
     BASE_TRY(md_unit_lists_make_room(gpu->lists, made, row, gpu->stream, enough));
-    BASE_TRY(gpu_rebuild_windows(gpu));
-    BASE_TRY(gpu_plan_windows(gpu));
     /* Nobody waits in a kernel before all have made room. */
     return sundog_team_barrier(gpu->options.team);
 }

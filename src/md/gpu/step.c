@@ -67,39 +67,6 @@ sundog_status gpu_enqueue_move(md_gpu *gpu, bool couple, bool sums, bool early)
                           sums ? GPU_D(gpu, md_move_sums *, GPU_MOVE_SUMS) : NULL, gpu->stream);
 }
 
-static sundog_status couple_steps(md_gpu *gpu, int *event)
-{
-    md_velocities v = gpu_velocities(gpu);
-    BASE_TRY(md_kinetic_launch(gpu->kinetic, &v, GPU_D(gpu, md_kinetic_sums *, GPU_KINETIC_OLD),
-                               gpu->stream));
-    return thermostat(gpu, (*event)++);
-}
-
-/* Lists and the thermostat come before a window, so only its first step may have them; drift is
- * removed behind it. Sums are made by kernels of their own. */
-int gpu_window_reach(const md_gpu *gpu, int n_steps, const uint8_t *what)
-{
-    int n = 0;
-    if (!gpu->window || gpu->gave_up || gpu_window_refusal(gpu->window)) return 0;
-    while (n < n_steps && n < GPU_WINDOW_MOST && !(what[n] & MD_GPU_SUMS) &&
-           (n == 0 || (what[n] & ~(unsigned)MD_GPU_STILL) == 0)) {
-        n++;
-        if (what[n - 1] & MD_GPU_STILL) break;
-    }
-    return n < 2 ? 0 : n;
-}
-
-sundog_status gpu_enqueue_window(md_gpu *gpu, int n_steps, const uint8_t *what, int *event)
-{
-    bool couple = what[0] & MD_GPU_THERMOSTAT;
-    if (what[0] & (MD_GPU_SEARCH | MD_GPU_FILTER)) BASE_TRY(gpu_enqueue_lists(gpu, what[0]));
-    if (couple) BASE_TRY(couple_steps(gpu, event));
-    md_move_arrays arrays = move_arrays(gpu, couple);
-    BASE_TRY(gpu_window_launch(gpu->window, &arrays, gpu->options.params->dt, n_steps,
-                               GPU_D(gpu, float(*)[4], GPU_F), gpu->stream));
-    return what[n_steps - 1] & MD_GPU_STILL ? stand_still(gpu) : SUNDOG_OK;
-}
-
 sundog_status gpu_enqueue_step(md_gpu *gpu, unsigned what, int *event)
 {
     bool sums = what & MD_GPU_SUMS, couple = what & MD_GPU_THERMOSTAT;

@@ -311,11 +311,6 @@ extern "C" sundog_status md_move_launch(md_move *move, const md_move_arrays *arr
     return DEVICE_CHECK(cudaGetLastError());
 }
 
-const move_view *md_move_view_of(const md_move *move)
-{
-    return &move->view;
-}
-
 extern "C" md_move_fault *md_move_fault_word(md_move *move)
 {
     return move->view.fault;

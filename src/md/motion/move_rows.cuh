@@ -40,9 +40,6 @@ typedef struct move_view {
     double *sums;                       /* where they go */
 } move_view;
 
-/* As of the last rebuild; arrays, dt and sums are the caller's. */
-const move_view *md_move_view_of(const md_move *move);
-
 /* ---- one row -------------------------------------------------------------------------------- */
 
 typedef struct moving {

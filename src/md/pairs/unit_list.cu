@@ -145,10 +145,10 @@ static sundog_status upload_plan(md_unit_lists *l, cudaStream_t stream)
 /* Lanes of a block of the force kernel: many blocks run best two to a multiprocessor. */
 static int choose_threads(const md_unit_lists *l)
 {
-    const int fewer_threads = 640;      /* as fast as any more, and bonded forces find room beside */
+    const int many_units = 80, fewer_threads = 640;     /* of a block */
     if (l->options.threads) return l->options.threads;
     if (l->plan.n_blocks > l->n_processors) return MD_UNIT_THREADS / 2;
-    return fewer_threads;
+    return l->plan.n_units > many_units * l->plan.n_blocks ? MD_UNIT_THREADS : fewer_threads;
 }
 
 static sundog_status no_memory(const md_unit_lists *l, const size_t *bytes)

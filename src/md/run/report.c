@@ -160,7 +160,6 @@ void md_report_start(FILE *log, const md_system *system, const md_run_result *re
             result->grid[0], result->grid[1], result->grid[2],
             system->reach.scheme == MD_SCHEME_SHELL ? "shell" : "return", system->n_pulses[0],
             system->n_pulses[1], system->n_pulses[2], result->exchange);
-    if (result->steps[0]) fprintf(log, "Steps: %s\n", result->steps);
     if (system->n_processes > 1)
         fprintf(log, "Processes: %d, domains in each: %d, a thread a domain\n",
                 system->n_processes, result->n_domains / system->n_processes);

@@ -76,8 +76,6 @@ sundog_status md_resident_create(md_worker *w)
                               .rung = system->rung,
                               .route = system->route,
                               .deterministic = w->shared->options->reproducible,
-                              .launched = w->shared->options->steps &&
-                                          strcmp(w->shared->options->steps, "launched") == 0,
                               .tight_lists = w->shared->options->tight_lists,
                               .n_temperature = groups->n_temperature,
                               .n_com = groups->n_com,
@@ -112,12 +110,6 @@ sundog_status md_resident_rebuild(md_worker *w)
     w->n_constraints = (double)n_constraints;
     BASE_TRY(md_gpu_rebuild(w->gpu, &rows));
     md_run_result *result = w->shared->result;
-    const char *asked = w->shared->options->steps;
-    if (w->root) snprintf(result->steps, sizeof result->steps, "%s", md_gpu_describe_steps(w->gpu));
-    if (asked && strcmp(asked, "self-timed") == 0 &&
-        strncmp(md_gpu_describe_steps(w->gpu), asked, strlen(asked)) != 0)
-        return base_fail(SUNDOG_ERR_UNSUPPORTED, "-steps self-timed: here steps are %s",
-                         md_gpu_describe_steps(w->gpu));
     if (w->root && sundog_team_size(w->team) > 1)
         snprintf(result->exchange, sizeof result->exchange, "%s", md_gpu_describe(w->gpu));
     return SUNDOG_OK;

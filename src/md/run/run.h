@@ -90,7 +90,6 @@ typedef struct md_run_options {
     double max_hours;          /* <= 0: no limit */
     double peer_timeout_s;     /* how long a domain waits for another; 0: 600 */
     md_ghosts ghosts;          /* on GPUs */
-    const char *steps;         /* on GPUs: "auto", "launched", "self-timed"; NULL: auto */
     bool tight_lists;          /* on GPUs: lists that overflow, for tests */
     bool measure_parts;        /* at the end, on GPUs: result->part_us */
     void (*observe)(void *arg, const md_observation *what);
@@ -119,7 +118,6 @@ typedef struct md_run_result {
     double slowest_rank_force; /* seconds in forces of the slowest rank / mean */
     md_energy_report first, last;
     char exchange[128], kernel[32];
-    char steps[256];                /* on GPUs: how they were made, and why; "" on processors */
     double rlist;
     int nstlist, nstpartition; /* nstpartition: steps between repartitions; only there may a run be
                                   cut without changing its bits */

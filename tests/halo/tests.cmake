@@ -61,6 +61,9 @@ if(SUNDOG_HAS_MPI AND NOT SUNDOG_SANITIZE)
         ${n_processes} $<TARGET_FILE:${program}>)
       set_tests_properties(${program}_${shape} PROPERTIES LABELS "mpi"
         TIMEOUT ${SUNDOG_TEST_TIMEOUT} ENVIRONMENT "${mpi_environment};RANKS_THREADS=${n_threads}")
+      if(subject STREQUAL "dead_rank")    # a tenth of a second, and all ranks must get to run
+        set_tests_properties(${program}_${shape} PROPERTIES RUN_SERIAL ON)
+      endif()
       if(subject MATCHES "protocol|dead_rank" AND shape STREQUAL "3x3")
         set_property(TEST ${program}_${shape} APPEND PROPERTY LABELS long)
       endif()

@@ -44,8 +44,14 @@ static int bench_exchange(int argc, char **argv)
     }
     if (code != 0) return code;
     bool gpu = strcmp(device, "gpu") == 0;
-    if (n_domains < 1 || n_gpus < 1 || (!gpu && strcmp(device, "cpu") != 0)) {
-        fprintf(stderr, "sundog bench halo: -device is cpu or gpu, -nd and -ngpus 1 or more\n");
+    if (!gpu && strcmp(device, "cpu") != 0) {
+        fprintf(stderr, "sundog bench halo: -device is cpu or gpu, not %s\n", device);
+        return 2;
+    }
+    if (n_domains < 1 || n_gpus < 1) {
+        bool nd = n_domains < 1;
+        fprintf(stderr, "sundog bench halo: %s must be 1 or more, not %d\n", nd ? "-nd" : "-ngpus",
+                nd ? n_domains : n_gpus);
         return 2;
     }
     FILE *file = bench_open_json(json);

@@ -37,6 +37,22 @@ case_usage() {
     expect 0 '5 steps' $run -device cpu -nsteps 5 -o kept
     expect 1 'cannot be created' $run -device cpu -nsteps 5 -o kept -trace nowhere/t.json
     [ "$(find kept -name '#*' | wc -l)" -eq 0 ] || fail 'outputs moved for a trace that cannot be'
+    expect 2 'halo: -device is cpu or gpu, not tpu$' "$sundog" bench halo -device tpu
+    expect 2 'halo: -nd must be 1 or more, not 0$' "$sundog" bench halo -nd 0
+    expect 2 'halo: -ngpus must be 1 or more, not -1$' "$sundog" bench halo -ngpus -1
+    if "$sundog" info | grep -q '^  avx512 .* lacks' && "$sundog" info | grep -q '^  avx2 .* runs'
+    then expect 1 "runs here is 'avx2'" $run -device cpu -kernel avx512 -o lacking
+    fi
+    # the variables of a launcher; the others say nothing
+    for command in 'bench halo' 'plot energy kept'; do
+        # shellcheck disable=SC2086
+        expect 2 'start sundog [a-z]* once$' env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 \
+            "$sundog" $command
+        [ "$(wc -l <out.txt)" -eq 1 ] || fail "more than one line: $command"
+        # shellcheck disable=SC2086
+        OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$sundog" $command >out.txt 2>&1
+        [ $? -eq 2 ] && [ ! -s out.txt ] || fail "the second process speaks: $command"
+    done
     expect 2 'what is meant by' "$sundog" run md.mdp
     expect 0 'Pair-force kernels' "$sundog" info
     expect 0 'domains  *2 x 1 x 1' "$sundog" info -f md.mdp $water -dd 2 1 1
@@ -48,9 +64,13 @@ case_devices() {
     expect 2 '-gpus is' $run -gpus 0,
     expect 2 '-gpus is' $run -gpus one
     expect 2 'does not go with -device cpu' $run -gpus 0,1 -device cpu
-    expect 1 '-device gpu: this p' $run -device gpu -o gpu
-    expect 1 '-gpus: this p' $run -gpus 1,0 -o gpu
-    expect 0 'none: this p' "$sundog" info
+    # only the benchmark of a build without CUDA says so
+    why='this process sees no GPU'
+    "$sundog" bench halo -device gpu 2>&1 | grep -q 'no support for GPUs' &&
+        why='built without support for GPUs.*-DSUNDOG_CUDA=ON'
+    expect 1 "-device gpu: .*$why" $run -device gpu -o gpu
+    expect 1 "-gpus: .*$why" $run -gpus 1,0 -o gpu
+    expect 0 "none: .*$why" "$sundog" info
     expect 1 '-ghosts is for GPUs' $run -device cpu -ghosts near -o gpu
     [ -e gpu ] && fail 'a run that could not start left files'
     for device in auto cpu; do

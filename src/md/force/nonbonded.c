@@ -48,6 +48,14 @@ bool md_nonbonded_kernel_runs(const char *kernel)
     return ops && ops->runs();
 }
 
+/* The first that runs; the last runs anywhere. */
+static const md_nonbonded_ops *best_kernel(void)
+{
+    int k = 0;
+    while (k < N_KERNELS - 1 && !kernels[k]->runs()) k++;
+    return kernels[k];
+}
+
 static sundog_status choose_kernel(const char *name, const md_nonbonded_ops **out)
 {
     if (name) {
@@ -57,12 +65,12 @@ static sundog_status choose_kernel(const char *name, const md_nonbonded_ops **ou
                              name, N_KERNELS > 1 ? "avx512, avx2 and reference" : "reference");
         if (!(*out)->runs())
             return base_fail(SUNDOG_ERR_UNSUPPORTED,
-                             "this processor cannot run the pair kernel '%s'; use 'reference'",
-                             name);
+                             "this processor cannot run the pair kernel '%s'; the best that runs "
+                             "here is '%s', also without -kernel",
+                             name, best_kernel()->name);
         return SUNDOG_OK;
     }
-    for (int k = N_KERNELS - 1; k >= 0; k--)
-        if (kernels[k]->runs()) *out = kernels[k];
+    *out = best_kernel();
     return SUNDOG_OK;
 }
 

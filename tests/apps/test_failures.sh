@@ -109,6 +109,7 @@ case_memory() {
     ( ulimit -v 300000
       "$sundog" --version >/dev/null 2>&1 || exit 0
       expect 1 "as ulimit -v has it" $run -replicate 9 9 9 -nd 1 -nsteps 0 -o memory
+      expect 1 'most of it for domains' $run -nd 512 -nsteps 0 -o memory
       exit $failed ) || fail 'a limit of ulimit -v'
     [ -e memory ] && fail 'a folder for a run without memory'
 }

@@ -85,9 +85,10 @@ void run_args_table(run_args *args, bool running, arg *table)
         {"-trace", ARG_STRING, &o->trace_path, NULL, "FILE.json",
          "what each domain did in some steps, for Perfetto or `sundog plot trace`\n"
          "(processors alone)"},
-        {"-tracefrom", ARG_INT64, &o->trace_from, NULL, "STEP",
+        {"-tracefrom", ARG_INT64, &o->trace_from, &args->trace_from_given, "STEP",
          "the first of them (default: after two pair lists)"},
-        {"-tracesteps", ARG_INT, &o->trace_steps, NULL, "N", "how many (default 20)"},
+        {"-tracesteps", ARG_INT, &o->trace_steps, &args->trace_steps_given, "N",
+         "how many (default 20)"},
         {"-v", ARG_FLAG, &o->verbose, NULL, NULL,
          "show progress (step, ns/day, time left) also where stderr is no terminal"},
         {NULL, ARG_FLAG, NULL, NULL, NULL, NULL},
@@ -173,9 +174,10 @@ int run_args_finish(const char *program, run_args *args)
         strcmp(args->mpi, "no") != 0)
         return wrong(program, "-mpi is auto, yes or no");
     if (args->nt_given && !args->dd_given) o->n_domains = args->n_threads;
-    if (o->trace_from < -1 || o->trace_steps < 0)
-        return wrong(program, "-tracefrom and -tracesteps must be 0 or more");
-    if (!o->trace_path && (o->trace_from >= 0 || o->trace_steps > 0))
+    if ((args->trace_from_given && o->trace_from < 0) ||
+        (args->trace_steps_given && o->trace_steps < 1))
+        return wrong(program, "-tracefrom must be 0 or more, -tracesteps 1 or more");
+    if (!o->trace_path && (args->trace_from_given || args->trace_steps_given))
         return wrong(program, "-tracefrom and -tracesteps go with -trace");
     if (args->nd_given && o->n_domains < 1) return wrong(program, "-nd must be 1 or more");
     for (int k = 0; k < 3; k++) {

@@ -11,6 +11,7 @@ typedef struct run_args {
     int n_threads;  /* of each process; 0: not given */
     const char *include_dir[ARG_LIST_MAX];
     bool dd_given, nd_given, nt_given, nsteps_given, nstlist_given, replicate_given, maxh_given;
+    bool trace_from_given, trace_steps_given;
 } run_args;
 
 void run_args_default(run_args *args);

@@ -28,6 +28,9 @@ case_usage() {
     expect 2 'given twice' $run -nd 2 -nd 3
     expect 2 '-route is' $run -route scenic
     expect 2 'go with -trace' $run -tracesteps 5
+    expect 2 'go with -trace' $run -tracefrom 0
+    expect 2 '-tracesteps 1 or more' $run -tracesteps 0
+    expect 2 '-tracefrom must be 0 or more' $run -tracefrom -1 -trace t.json
     expect 2 'not x' $run -dd 1 1 x
     expect 1 '4096 is the most' $run -nd 5000 -o most
     echo 'integrator = steep' >steep.mdp
@@ -36,6 +39,13 @@ case_usage() {
     # what was there stays as it is
     expect 0 '5 steps' $run -device cpu -nsteps 5 -o kept
     expect 1 'cannot be created' $run -device cpu -nsteps 5 -o kept -trace nowhere/t.json
+    expect 1 'a folder, not a file' $run -device cpu -nsteps 5 -o kept -trace kept
+    expect 1 'name of a file' $run -device cpu -nsteps 5 -o kept -trace ''
+    expect 1 'cannot be created' $run -device cpu -nsteps 5 -o fresh -trace fresh/below/t.json
+    expect 1 'cannot be created' $run -device cpu -nsteps 5 -o fresh -trace freshly/t.json
+    [ -e fresh ] && fail 'a folder made for a trace that cannot be'
+    expect 0 '5 steps' $run -device cpu -nsteps 5 -o fresh/ -trace fresh/t.json
+    [ -s fresh/t.json ] || fail 'no trace in a folder that the run made'
     [ "$(find kept -name '#*' | wc -l)" -eq 0 ] || fail 'outputs moved for a trace that cannot be'
     expect 2 'halo: -device is cpu or gpu, not tpu$' "$sundog" bench halo -device tpu
     expect 2 'halo: -nd must be 1 or more, not 0$' "$sundog" bench halo -nd 0
@@ -109,7 +119,7 @@ case_plots() {
 
 # The timeline: the steps that were asked for, of every domain, without gaps; the run is the same.
 case_trace() {
-    expect 2 '-tracefrom and' $run -trace t.json -tracesteps -1
+    expect 2 '-tracesteps 1 or more' $run -trace t.json -tracesteps -1
     expect 0 'ns/day' $run -dd 3 1 1 -o plain
     expect 0 'ns/day' $run -dd 3 1 1 -o traced -trace t.json -tracefrom 19 -tracesteps 3
     same plain traced

@@ -21,13 +21,28 @@ static sundog_status check_steps(const md_system *system)
     return SUNDOG_OK;
 }
 
-/* A folder that the run will make is no obstacle. */
+/* A folder that the run will make is no obstacle: that of the outputs itself, none below it. */
 static bool is_in_new_folder(const md_run_options *options)
 {
     struct stat folder;
+    const char *name = strrchr(options->trace_path, '/');
     size_t n = options->out_dir ? strlen(options->out_dir) : 0;
-    return n > 0 && stat(options->out_dir, &folder) != 0 &&
-           strncmp(options->trace_path, options->out_dir, n) == 0;
+    size_t n_folder = name ? (size_t)(name - options->trace_path) : 0;
+    while (n > 1 && options->out_dir[n - 1] == '/') n--;
+    while (n_folder > 1 && options->trace_path[n_folder - 1] == '/') n_folder--;
+    return n > 0 && n == n_folder && memcmp(options->trace_path, options->out_dir, n) == 0 &&
+           stat(options->out_dir, &folder) != 0;
+}
+
+/* What a file cannot replace, though one can be made beside it. */
+static sundog_status check_name(const char *path)
+{
+    struct stat there;
+    size_t n = strlen(path);
+    if (n == 0) return base_fail(SUNDOG_ERR_INPUT, "-trace needs the name of a file");
+    if (path[n - 1] == '/' || (stat(path, &there) == 0 && S_ISDIR(there.st_mode)))
+        return base_fail(SUNDOG_ERR_INPUT, "-trace %s: a folder, not a file", path);
+    return SUNDOG_OK;
 }
 
 sundog_status md_trace_check(const md_run_options *options, const md_system *system)
@@ -35,7 +50,9 @@ sundog_status md_trace_check(const md_run_options *options, const md_system *sys
     md_replace file;
     if (!options->trace_path) return SUNDOG_OK;
     BASE_TRY(check_steps(system));
-    if (!md_processes_is_first(options->processes) || is_in_new_folder(options)) return SUNDOG_OK;
+    if (!md_processes_is_first(options->processes)) return SUNDOG_OK;
+    BASE_TRY(check_name(options->trace_path));
+    if (is_in_new_folder(options)) return SUNDOG_OK;
     BASE_TRY(md_replace_begin(options->trace_path, &file));
     md_replace_cancel(&file);
     return SUNDOG_OK;

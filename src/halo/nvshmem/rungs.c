@@ -90,23 +90,9 @@ static sundog_status stream_add(sundog_exchange *exchange, int g)
     return SUNDOG_OK;
 }
 
-static sundog_status stream_reverse_begin(sundog_exchange *exchange)
-{
-    return peer_refuse_capture(exchange, exchange->stream);
-}
-
 static sundog_status stream_reverse_end(sundog_exchange *exchange)
 {
-    int n = halo_route_of(exchange)->n_messages;
-    bool staged = exchange->route == SUNDOG_ROUTE_STAGED;
-    for (int i = 0; i < n; i++) {
-        int m = staged ? n - 1 - i : peer_nth_send(exchange, i);
-        BASE_TRY(stream_return(exchange, m));
-        if (staged) BASE_TRY(stream_add(exchange, m));
-    }
-    for (int g = 0; g < exchange->device->layout.n_groups && !staged; g++)
-        BASE_TRY(stream_add(exchange, g));
-    return peer_mark(exchange, exchange->stream);
+    return peer_stream_reverse(exchange, stream_return, stream_add);
 }
 
 /* ---- table ----------------------------------------------------------------------------------- */
@@ -124,7 +110,7 @@ static const halo_rung far_fused_tma = {"fused-tma", "nvshmem", HALO_CAP_BOTH, I
 static const halo_rung far_pulse = {"pulse", "nvshmem", HALO_CAP_BOTH, IN_KERNELS};
 static const halo_rung far_on_stream = {
     "stream", "nvshmem", HALO_CAP_BOTH, stream_forward_begin, stream_forward_end,
-    stream_reverse_begin, stream_reverse_end, &halo_far_hooks, NULL, NULL};
+    peer_stream_reverse_begin, stream_reverse_end, &halo_far_hooks, NULL, NULL};
 
 const halo_rung *const *halo_nvshmem_rungs(int *n)
 {

@@ -89,6 +89,12 @@ sundog_status peer_reverse_end(sundog_exchange *exchange);
 /* Place i in the order of messages. */
 int peer_nth_send(const sundog_exchange *exchange, int i);
 int peer_nth_recv(const sundog_exchange *exchange, int i);
+/* Reverse of the rungs whose stream waits: the order is that of the route, what is done with
+ * message m, or to add group g, is the fabric's. */
+typedef sundog_status (*peer_stream_part)(sundog_exchange *exchange, int i);
+sundog_status peer_stream_reverse_begin(sundog_exchange *exchange);
+sundog_status peer_stream_reverse(sundog_exchange *exchange, peer_stream_part give_back,
+                                  peer_stream_part add);
 /* Rows of a range of chunks, without waits and signals. */
 sundog_status peer_move_rows(sundog_exchange *exchange, bool forward, halo_range chunks);
 

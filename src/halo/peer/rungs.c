@@ -153,23 +153,29 @@ static sundog_status stream_add(sundog_exchange *exchange, int g)
     return SUNDOG_OK;
 }
 
-static sundog_status stream_reverse_begin(sundog_exchange *exchange)
+sundog_status peer_stream_reverse_begin(sundog_exchange *exchange)
 {
     return peer_refuse_capture(exchange, exchange->stream);
 }
 
-static sundog_status stream_reverse_end(sundog_exchange *exchange)
+sundog_status peer_stream_reverse(sundog_exchange *exchange, peer_stream_part give_back,
+                                  peer_stream_part add)
 {
     int n = halo_route_of(exchange)->n_messages;
     bool staged = exchange->route == SUNDOG_ROUTE_STAGED;
     for (int i = 0; i < n; i++) {
         int m = staged ? n - 1 - i : peer_nth_send(exchange, i);
-        BASE_TRY(stream_return(exchange, m));
-        if (staged) BASE_TRY(stream_add(exchange, m));
+        BASE_TRY(give_back(exchange, m));
+        if (staged) BASE_TRY(add(exchange, m));
     }
     for (int g = 0; g < exchange->device->layout.n_groups && !staged; g++)
-        BASE_TRY(stream_add(exchange, g));
+        BASE_TRY(add(exchange, g));
     return peer_mark(exchange, exchange->stream);
+}
+
+static sundog_status stream_reverse_end(sundog_exchange *exchange)
+{
+    return peer_stream_reverse(exchange, stream_return, stream_add);
 }
 
 /* ---- mpi ------------------------------------------------------------------------------------- */
@@ -338,7 +344,7 @@ static const halo_rung peer_fused_tma = {"fused-tma", "peer", HALO_CAP_BOTH,
 static const halo_rung peer_pulse = {"pulse", "peer", HALO_CAP_BOTH, IN_KERNELS};
 static const halo_rung peer_on_stream = {
     "stream", "peer", HALO_CAP_BOTH, stream_forward_begin, stream_forward_end,
-    stream_reverse_begin, stream_reverse_end, &halo_peer_hooks, NULL, NULL};
+    peer_stream_reverse_begin, stream_reverse_end, &halo_peer_hooks, NULL, NULL};
 static const halo_rung peer_mpi = {
     "mpi", "peer", HALO_CAP_BOTH, mpi_forward_begin, mpi_forward_end, do_nothing,
     mpi_reverse_end, &halo_peer_hooks, NULL, NULL};

@@ -33,7 +33,15 @@ int ranks_create(int n_ranks, sundog_team **team);
 int ranks_a_process(int n_ranks);
 /* Until all processes are here. */
 void ranks_meet(void);
+#ifdef RANKS_FORKED
+/* Is there a team of n ranks? */
+bool ranks_can(int n_ranks);
+#endif
 #else
+static inline bool ranks_can(int n_ranks)
+{
+    return n_ranks > 0;
+}
 static inline int ranks_create(int n_ranks, sundog_team **team)
 {
     CHECK_OK(sundog_team_create_threads(n_ranks, team));

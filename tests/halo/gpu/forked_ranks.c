@@ -195,6 +195,11 @@ int ranks_a_process(int n_ranks)
     return 0;                       /* there is a wire even when there is one process */
 }
 
+bool ranks_can(int n_ranks)
+{
+    return n_ranks == n_processes;
+}
+
 int ranks_create(int n_ranks, sundog_team **team)
 {
     if (n_ranks != n_processes) return 0;

@@ -69,7 +69,11 @@ static bool check_path(const char *system, const char *name, const run_way *way)
     size_t n;
     CHECK(reference_table(reference_path("reference/%s/steep_%s.energy.txt", system, name), 3,
                           &table, &n));
-    int64_t wanted_steps = strstr(name, "frozen") ? 40 : 60;
+    bool frozen = strstr(name, "frozen");
+    int64_t wanted_steps = frozen ? 40 : 60;
+    /* Single precision against double. The water around what is frozen takes steps that magnify it:
+     * up to 7.8e-6 with AVX-512, whose approximate roots differ from processor to processor. */
+    const double limit = frozen ? 2e-5 : 5e-6;
     bool good = (size_t)path.n == n && result.n_steps == wanted_steps &&
                 strstr(result.minimisation, "ran out of steps before it reached Fmax < 100");
     double worst = 0;
@@ -77,9 +81,7 @@ static bool check_path(const char *system, const char *name, const run_way *way)
         const double *wanted = &table[3 * i];
         double off = fabs(path.potential[i] / wanted[1] - 1);
         worst = fmax(worst, off);
-        /* single precision against double, which the path adds up: 1e-6 on some processors, 7.4e-6
-         * on others, whose approximate roots differ; the steps are the same */
-        good = path.step[i] == (int64_t)wanted[0] && off < 2e-5 &&
+        good = path.step[i] == (int64_t)wanted[0] && off < limit &&
                (wanted[2] == 0 || fabs(path.pressure[i] - wanted[2]) < 0.5);
         if (!good)
             fprintf(stderr,
